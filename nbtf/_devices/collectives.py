@@ -216,16 +216,16 @@ def _seconds(each: Round, devices: Sequence[str], tasks: Sequence[str], network:
     """Returns the duration of one repetition: that of the slowest message, or of the flow through the slowest link."""
     leaving: defaultdict[tuple[bool, object], float] = defaultdict(float)
     entering: defaultdict[tuple[bool, object], float] = defaultdict(float)
-    ways: list[tuple[bool, object, object]] = []
+    routes: list[tuple[bool, object, object]] = []
     for source, target, nbytes in each.messages:
         # GPUs of one host have their own links; messages that leave or enter a host share its network link.
         is_between = tasks[source] != tasks[target]
-        way = (True, tasks[source], tasks[target]) if is_between else (False, source, target)
-        ways.append(way)
-        leaving[is_between, way[1]] += nbytes
-        entering[is_between, way[2]] += nbytes
+        route = (True, tasks[source], tasks[target]) if is_between else (False, source, target)
+        routes.append(route)
+        leaving[is_between, route[1]] += nbytes
+        entering[is_between, route[2]] += nbytes
     latencies, flow, slowest = [0.0, 0.0], 0.0, 0.0
-    for (source, target, _), (is_between, sender, receiver) in zip(each.messages, ways, strict=True):
+    for (source, target, _), (is_between, sender, receiver) in zip(each.messages, routes, strict=True):
         link = network.link(devices[source], devices[target])
         if link is not None:
             seconds = max(leaving[is_between, sender], entering[is_between, receiver]) / link.bandwidth

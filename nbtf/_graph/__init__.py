@@ -1,1 +1,1 @@
-"""What would come out of ops, without running them: symbolic tensors, the graphs that they belong to, shapes."""
+"""Determines the results of ops without running them: symbolic tensors, their graphs, and their shapes."""

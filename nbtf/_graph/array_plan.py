@@ -1,8 +1,8 @@
-"""A plan as one Python function on arrays: a line for each step, which calls the op's kernel.
+"""A plan as one Python function on arrays: each line calls the kernel of one step.
 
-It serves where all steps run on CPUs, nobody listens and no tape hears. Devices, dtypes and attributes were decided
-when it was written, so that a line does nothing but compute. A kernel that fails changes nothing: the steps from there
-on are run one by one, and the road says what is wrong.
+It is used when all steps run on CPUs, no observer is registered and no tape records. Devices, dtypes and attributes
+were decided when it was written, so a line only computes. A kernel that fails changes nothing: the steps from there
+on run one by one, and the road raises the proper error.
 """
 
 from __future__ import annotations
@@ -29,20 +29,20 @@ from nbtf._runtime.tensor import Tensor, tensor_of
 from nbtf._types import DType
 
 _UPDATES = {AssignVariableOp: None, AssignAddVariableOp: np.add, AssignSubVariableOp: np.subtract}
-"""Updates of a variable, and what they make of its array and another one; None: that other one."""
+"""Updates of a variable, and the ufunc that computes the new array; None assigns the other array."""
 
 
 class SlotValue(NamedTuple):
-    """What a slot holds: an array of a CPU; a tensor, where `device` is None; or, without a dtype, another value."""
+    """The content of a slot: a CPU array; a tensor if `device` is None; without a dtype, another value."""
 
     dtype: DType | None
     device: Device | None
     text: str
-    """The expression for its array, or for the other value."""
+    """The expression for the array or the other value."""
 
 
 class PlacedStep(NamedTuple):
-    """A step, with the slots of its outputs and of what ends with it, and the number of the scope in which it runs."""
+    """A step, the slots of its outputs, the slots that end with it, and the number of its scope."""
 
     step: Step
     outputs: Sequence[int]
@@ -51,15 +51,15 @@ class PlacedStep(NamedTuple):
 
 
 class ArrayPlan(NamedTuple):
-    """The function, and what it takes to go on without it."""
+    """The function, and the data needed to continue without it."""
 
     run: Callable[[Sequence[Any], Sequence[Any]], list[Any]]
     lines: Mapping[int, int]
-    """The numbers of the steps that only compute, by their lines."""
+    """The numbers of the steps that only compute, by their line."""
     slot_values: Mapping[int, SlotValue]
 
     def stopped_at(self, error: BaseException) -> tuple[int, dict[int, Any]] | None:
-        """Returns the step whose kernel has failed, and the values until then by slot; None if it was no kernel."""
+        """Returns the step whose kernel failed, and the values so far by slot; None if no kernel failed."""
         traceback = error.__traceback__
         while traceback is not None and traceback.tb_frame.f_code is not self.run.__code__:
             traceback = traceback.tb_next
@@ -74,17 +74,17 @@ class ArrayPlan(NamedTuple):
                 dtype, device, _ = self.slot_values[int(name[1:])]
                 values[int(name[1:])] = value if device is None else _tensor(value, dtype, device)
         for slot, (dtype, device, text) in self.slot_values.items():
-            if text[0] == "k":  # a constant, which is no local variable
+            if text[0] == "k":  # a constant, which is not a local variable
                 values.setdefault(slot, _tensor(self.run.__globals__[text], dtype, device))
         return values
 
 
 class UnfitError(Exception):
-    """What the function is given is not what it was given when it was written."""
+    """The values passed to the function have other types or devices than when it was written."""
 
 
 class ChangedError(Exception):
-    """Somebody began to listen while a step ran: those after it must be told of."""
+    """An observer was registered while a step ran, so it must be notified of the later steps."""
 
 
 def _tensor(array: Any, dtype: Any, device: Any) -> Tensor:
@@ -92,7 +92,7 @@ def _tensor(array: Any, dtype: Any, device: Any) -> Tensor:
 
 
 class _Writer(ProgramText):
-    """Writes the function: values are `v0`, `v1`, by slot; what else a step takes are names of its own space."""
+    """Writes the function: values are `v0`, `v1`, by slot; other objects that a step needs get their own names."""
 
     def __init__(
         self, slots: Mapping[int, int], stream: Callable[[GraphStream], Any], devices: Sequence[Device]
@@ -117,7 +117,7 @@ class _Writer(ProgramText):
         self._steps: dict[int, int] = {}
 
     def begin(self, values: Sequence[Any]) -> None:
-        """Takes what the function is given, by slot; later calls bring the like."""
+        """Adds the function's inputs, by slot; later calls must pass inputs of the same kind."""
         tests: list[str] = []
         for slot, value in enumerate(values):
             if value.__class__ is Tensor and value._device.on_host:
@@ -145,7 +145,7 @@ class _Writer(ProgramText):
     # Steps that only compute
 
     def _computed(self, step: Step, outputs: Sequence[int], device: Device) -> str | None:
-        """Returns the line of a step that only computes; no text where there is nothing to do, None for other steps."""
+        """Returns the line of a step that only computes: empty if nothing is to be done, None for other steps."""
         if isinstance(step, ConstantStep):
             self.slot_values[outputs[0]] = SlotValue(step.inputs[1], device, self._name(step.inputs[0]))
             return ""
@@ -175,7 +175,7 @@ class _Writer(ProgramText):
         return f"v{output} = {self._name(variable)}._array"
 
     def _is_here(self, variable: Any) -> bool:
-        """Tells whether a variable is always the same, and on a CPU of now."""
+        """Returns whether a variable is always the same, and on a current CPU."""
         return (
             variable.__class__ is Variable
             and variable._device.on_host
@@ -184,7 +184,7 @@ class _Writer(ProgramText):
         )
 
     def _kernel(self, step: OpStep, outputs: Sequence[int], device: Device) -> str | None:
-        """Returns the line that calls a kernel with arrays of its device; None where a step is more than that."""
+        """Returns the line that calls a kernel with arrays of its device; None if the step does more than that."""
         record = step.record
         if record.resource or record.host_outputs or any([self._depends(value) for value in step.attrs.values()]):
             return None
@@ -209,7 +209,7 @@ class _Writer(ProgramText):
         return None if slot is None else self.slot_values.get(slot)
 
     def _array_text(self, value: Any) -> str | None:
-        """Returns the expression for the array of an input; None if it is no tensor."""
+        """Returns the expression for the array of an input; None if the input is not a tensor."""
         if value.__class__ is list:
             texts = [self._array_text(item) for item in value]
             return None if None in texts else f"[{', '.join(map(str, texts))}]"
@@ -217,7 +217,7 @@ class _Writer(ProgramText):
         return None if slot_value is None or slot_value.dtype is None else slot_value.text
 
     def _number(self, step: OpStep, position: int) -> str | None:
-        """Returns the array of a Python number among the inputs: of the dtype of those that share its letter."""
+        """Returns the array of a Python number among the inputs, with the dtype of the inputs that share its type."""
         value, tokens = step.inputs[position], step.record.tokens
         if value.__class__ is not float and value.__class__ is not int:
             return None
@@ -227,7 +227,7 @@ class _Writer(ProgramText):
                 try:
                     return self._name(host_array(value, slot_value.dtype)[0])
                 except (TypeError, ValueError, ArithmeticError):
-                    return None  # the step says what does not fit
+                    return None  # the step itself raises the error
         return None
 
     def _depends(self, value: Any) -> bool:
@@ -256,7 +256,7 @@ class _Writer(ProgramText):
         self._steps[len(self._lines) + 1] = number + 1
 
     def _general(self, step: Step) -> str:
-        """Returns the call of a step with tensors."""
+        """Returns the expression that calls a step with tensors."""
         inputs = ", ".join([self._expression(value) for value in step.inputs])
         attrs = ", ".join([f"{name!r}: {self._expression(value)}" for name, value in step.attrs.items()])
         return f"{self._name(step.run)}([{inputs}], {{{attrs}}})"
@@ -272,7 +272,7 @@ class _Writer(ProgramText):
         return f"T({slot_value.text}, {self._name(slot_value.dtype)}, {self._name(slot_value.device)})"
 
     def compiled(self, name: str, results: Sequence[int]) -> ArrayPlan:
-        """Returns the function."""
+        """Returns the compiled function."""
         lines = [*self._lines, f"return [{', '.join([self._tensor_text(slot) for slot in results])}]"]
         text = "def compute(values, scopes):\n    " + "\n    ".join(lines) + "\n"
         filename = f"<arrays of {name}>"
@@ -282,13 +282,13 @@ class _Writer(ProgramText):
 
 
 def _array_of(tensor: Any) -> Any:
-    """Returns the array of a tensor wherever it is."""
+    """Returns the array of a tensor on any device."""
     device = tensor._device
     return tensor._array if device.on_host or tensor._host else device.get(tensor)
 
 
 def _is_ranked(tensor: Any) -> bool:
-    """Tells whether a tensor is known to have an axis: else NumPy may return a number for it."""
+    """Returns whether a tensor is known to have an axis; otherwise NumPy may return a scalar for it."""
     return bool(tensor._shape._dims)
 
 
@@ -305,16 +305,16 @@ def array_plan(
     results: Sequence[int],
     name: str,
 ) -> ArrayPlan:
-    """Writes the steps of a plan.
+    """Returns the steps of a plan as a function on arrays.
 
     Args:
-      steps: what to do, in order.
-      slots: of tensors and arguments, by identity.
-      stream: gives a random op its numbers.
+      steps: the steps, in order.
+      slots: slots of tensors and arguments, by identity.
+      stream: returns the random numbers of a random op.
       devices: the device of each scope.
-      values: what the function is given by a call.
-      results: the slots of what it returns.
-      name: of the traced function.
+      values: values of one call, which determine dtypes and devices.
+      results: the slots of the returned values.
+      name: name of the traced function.
     """
     writer = _Writer(slots, stream, devices)
     writer.begin(values)

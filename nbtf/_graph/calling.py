@@ -1,4 +1,4 @@
-"""How a concrete function is called: with the tensors among its arguments, by position or by name."""
+"""Calls of concrete functions, with the tensors among their arguments given by position or by name."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ def leaves_of_call(concrete: ConcreteFunction, args: tuple[Any, ...], kwargs: di
     """Returns the tensors and variables among the arguments of a call.
 
     Raises:
-      TypeError: these are not its arguments.
-      InvalidArgumentError: a tensor has another dtype.
+      TypeError: if the arguments do not fit the function.
+      InvalidArgumentError: if a tensor has the wrong dtype.
     """
     leaves = [leaf_types(argument, name) for argument, name in zip(concrete.types, concrete.names, strict=True)]
     expected = [leaf for argument in leaves for leaf in argument]
@@ -34,10 +34,10 @@ def leaves_of_call(concrete: ConcreteFunction, args: tuple[Any, ...], kwargs: di
 
 
 def _of_arguments(concrete: ConcreteFunction, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
-    """Returns the tensors in arguments given as the Python function takes them.
+    """Returns the tensors in arguments given as for the Python function.
 
     Raises:
-      TypeError: they are not, or a Python value is another than the one that was traced.
+      TypeError: if the arguments do not fit, or if a Python value differs from the traced one.
     """
     bound = concrete.signature.bind(*args, **kwargs)
     leaves: list[Any] = []
@@ -58,7 +58,7 @@ def _of_arguments(concrete: ConcreteFunction, args: tuple[Any, ...], kwargs: dic
 def _by_name(
     concrete: ConcreteFunction, names: list[str], args: tuple[Any, ...], kwargs: dict[str, Any], error: TypeError
 ) -> list[Any]:
-    """Returns the tensors given alone, without Python values; `error` says why the arguments do not suit."""
+    """Returns the tensors from a call without Python values; `error` is the reason why the other form did not fit."""
     values = dict(zip(names, args, strict=False))
     twice = [name for name in kwargs if name in values]
     values |= kwargs

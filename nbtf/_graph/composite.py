@@ -1,4 +1,4 @@
-"""Something that a traced function does and that is no single op: Python code, branches, loops, the ways back."""
+"""Steps of a traced function that are not a single op: Python code, branches, loops, and their gradients."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from nbtf._runtime.tape import AT_LENGTH, CONTINUOUS, Call, Tape
 from nbtf._shapes import TensorShape
 
 Run = Callable[[Sequence[Any]], Sequence[Any]]
-"""Takes and returns the values of tensors; its ops run one by one, where the scope says."""
+"""Takes and returns tensor values; its ops run one by one, on the devices that the scope chooses."""
 
 
 class Composite:
-    """What a step runs that is made of several ops; tapes hear of it as of an op.
+    """A step that is made of several ops; tapes record it as one op.
 
-    Where gradients are asked for, it runs under a tape, whose recording is its last output: the way back takes it, so
-    that nothing is done, drawn or changed a second time.
+    If gradients are needed, it runs under a tape, and that recording is its last output. The backward pass takes the
+    recording, so nothing is computed, drawn or changed twice.
     """
 
     taped = AT_LENGTH
@@ -27,7 +27,7 @@ class Composite:
     inputs: tuple[str, ...] = ()
 
     def __init__(self, type: str, function: Run, no_gradient: bool = False, does_more: bool = True) -> None:
-        """Takes what it is called, what it does, and whether that is more than to compute its outputs."""
+        """Stores its op type, its function, and whether the function does more than compute its outputs."""
         self.type = type
         self.does_more = does_more
         self._function = function
@@ -35,7 +35,7 @@ class Composite:
         self._is_taped = False
 
     def run(self, values: Sequence[Any]) -> Sequence[Any]:
-        """Returns its outputs' values, and the recording; None where nobody asks for gradients."""
+        """Returns the output values and the recording, which is None if no gradients are needed."""
         if not self._is_taped:
             return [*self._function(values), None]
         inputs = separate(values)
@@ -45,7 +45,7 @@ class Composite:
         return [*outputs, (tape, inputs, outputs)]
 
     def gradients(self, call: Call, *grads: Any) -> Sequence[Any]:
-        """Returns the gradients of its inputs, which flow back through what has run."""
+        """Returns the gradients of its inputs, which flow back through the recorded ops."""
         self._is_taped = True
         outputs = call.outputs[0].op.outputs
         targets = [number for number, grad in enumerate(grads) if grad is not None]
@@ -61,22 +61,22 @@ class Composite:
         specs = [(TensorShape(call.inputs[n].shape), call.inputs[n]._dtype) for n in sources]
         arrived = [grad for grad in grads if grad is not None]
         graph: Any = (SCOPE() or EMPTY).graph
-        inputs = [outputs[-1], *arrived, *call.inputs]  # the last tell other tapes what the gradients depend on
+        inputs = [outputs[-1], *arrived, *call.inputs]  # the last ones show other tapes what the gradients depend on
         flows = graph.add_composite(_WayBack(f"{self.type}Grad", flow_back), inputs, specs)
         by_number = dict(zip(sources, flows, strict=True))
         return [by_number.get(number) for number in range(len(call.inputs))]
 
 
 class _WayBack(Composite):
-    """How gradients flow back through a composite."""
+    """The backward pass of a composite."""
 
     def gradients(self, call: Call, *grads: Any) -> Sequence[Any]:
-        """Refuses.
+        """Raises an error: a composite has no second derivative.
 
         Raises:
           LookupError: always.
         """
         raise LookupError(
-            f"{self.type} has no gradient: a second derivative through a branch, a loop or Python code of a "
-            "tf.function cannot be taken inside of it. Take the outer gradient where the function is called."
+            f"{self.type} has no second derivative through a branch, a loop or Python code inside a tf.function. "
+            "Take the outer gradient outside the tf.function, where it is called."
         )

@@ -1,4 +1,4 @@
-"""What was traced for one signature: a graph, the plan that runs it, and what its arguments and results are."""
+"""The trace of a function for one signature: its graph, the plan that runs it, its arguments and its results."""
 
 from __future__ import annotations
 
@@ -38,10 +38,10 @@ from nbtf._types import int32
 
 
 class ConcreteFunction:
-    """A traced function: calling it runs the plan.
+    """A traced function; calling it runs its plan.
 
     Attributes:
-      graph: what was traced.
+      graph: the graph of the trace.
     """
 
     def __init__(
@@ -51,10 +51,10 @@ class ConcreteFunction:
         types: Sequence[ArgumentType],
         signature: inspect.Signature,
     ) -> None:
-        """Takes what is to be traced for arguments of some types."""
+        """Stores the signature and the argument types to trace."""
         self.graph = graph
         self.is_traced = True
-        """Whether there is a plan; the Python code is run as it is where it could not be traced."""
+        """Whether a plan exists; if tracing failed, the Python code runs instead."""
         self.names, self.types, self.signature = list(names), list(types), signature
         self._stand_ins: list[Any] = []
         self._plan: Plan | None = None
@@ -65,14 +65,14 @@ class ConcreteFunction:
         """Runs the Python code with symbolic tensors.
 
         Args:
-          function: the code.
+          function: the Python function.
           leaves: the tensors and variables of the call.
         """
         graph = self.graph
         outer = SCOPE() or EMPTY
         graph.compute = lambda inner, tensor: self._compute(inner, tensor, leaves)
         try:
-            HERE.watched = True  # so that everybody says which phase and which layer it is
+            HERE.watched = True  # so that the steps keep their phase and layer
             with inside(outer.with_(graph=graph, tapes=(), request=None)):
                 groups = [leaf_types(argument, name) for argument, name in zip(self.types, self.names, strict=True)]
                 leaf_names = [leaf for argument in groups for leaf in argument]
@@ -97,9 +97,9 @@ class ConcreteFunction:
         return bound
 
     def _check_unchanged(self, bound: inspect.BoundArguments, function: Callable[..., Any]) -> None:
-        """Raises `ValueError` if the function has changed a list or dictionary among its arguments.
+        """Raises `ValueError` if the function changed a list or dictionary among its arguments.
 
-        Each trace has lists of its own: the change would never reach those of the caller.
+        Each trace gets its own lists, so the change would never reach the caller's lists.
         """
         unchanged = self._arguments(iter(self._stand_ins)).arguments
         changed = [name for name, value in bound.arguments.items() if not are_alike(unchanged[name], value)]
@@ -111,19 +111,19 @@ class ConcreteFunction:
             )
 
     def _compute(self, graph: FunctionGraph, tensor: GraphTensor, leaves: Sequence[Any]) -> Tensor:
-        """Returns the value that a tensor has in this call."""
+        """Returns the value of a tensor in this call."""
         if graph is not self.graph or any([leaf.__class__ is GraphTensor for leaf in leaves]):
-            raise ValueError(f"The initial value of a variable, {tensor!r}, is only known when the function is run.")
+            raise ValueError(f"The initial value of a variable, {tensor!r}, is only known when the function runs.")
         scope = SCOPE() or EMPTY
         with inside(outside(scope, tapes=())):
             (value,) = Plan(graph, [tensor], self._stand_ins).run(leaves)
         return value
 
     def _split(self, value: Any, function: Callable[..., Any]) -> ArgumentType | int | None:
-        """Returns the build of a result, with the numbers of its tensors."""
+        """Returns the structure of a result, with numbers in place of its tensors."""
         if value is None:
             return None
-        value = flow_of(value)  # as in TensorFlow, the caller gets an array's flow
+        value = flow_of(value)  # as in TensorFlow, the caller of a TensorArray function gets the array's flow
         components = parts_of(value)
         if components is not None and value.__class__ is not TensorShape:
             build, keys, items = components
@@ -141,21 +141,21 @@ class ConcreteFunction:
     # Calling
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Runs it.
+        """Runs the function.
 
         Args:
           *args: the tensors among the arguments.
-          **kwargs: likewise, by name.
+          **kwargs: tensor arguments by name.
 
         Raises:
-          TypeError: these are not its arguments.
+          TypeError: if the arguments do not fit the function.
         """
         from nbtf._graph.calling import leaves_of_call
 
         return self.run(leaves_of_call(self, args, kwargs))
 
     def run(self, leaves: Sequence[Any]) -> Any:
-        """Runs the plan, or adds its steps to the function that is traced around it.
+        """Runs the plan, or adds its steps to the function that is being traced.
 
         Args:
           leaves: the tensors and variables among the arguments.
@@ -169,31 +169,31 @@ class ConcreteFunction:
         return _joined(self._structure, values)
 
     def run_python(self, function: Callable[..., Any], leaves: Sequence[Any]) -> Any:
-        """Runs the Python code itself, where it cannot be traced."""
+        """Runs the Python code itself, because it could not be traced."""
         bound = self._arguments(iter(leaves))
         return map_structure(as_result, function(*bound.args, **bound.kwargs))
 
-    # What it is
+    # Properties
 
     @property
     def name(self) -> bytes:
-        """What TensorFlow would call it."""
+        """The function's name, as TensorFlow forms it."""
         return f"__inference_{self.graph.name}".encode()
 
     @property
     def inputs(self) -> list[GraphTensor]:
-        """The tensors that stand for arguments, and for what it takes from outside."""
+        """The symbolic tensors for the arguments and for captured values."""
         tensors = [value for value in self._stand_ins if value.__class__ is GraphTensor]
         return [*tensors, *[inner for _, inner in self.graph.captures.values()]]
 
     @property
     def outputs(self) -> list[GraphTensor]:
-        """The tensors that it returns."""
+        """The symbolic tensors that the function returns."""
         return list(self._results)
 
     @property
     def captured_inputs(self) -> list[Any]:
-        """What it takes from outside."""
+        """The values that it captures from outside."""
         return [outer for outer, _ in self.graph.captures.values()]
 
     @property
@@ -203,12 +203,12 @@ class ConcreteFunction:
 
     @property
     def trainable_variables(self) -> tuple[Any, ...]:
-        """Those that tapes watch by themselves."""
+        """The variables that tapes watch automatically."""
         return tuple([variable for variable in self.variables if variable.trainable])
 
     @property
     def structured_outputs(self) -> Any:
-        """What the function returns, with symbolic tensors."""
+        """The function's result, with symbolic tensors."""
         return _joined(self._structure, self._results)
 
     @property
@@ -223,7 +223,7 @@ class ConcreteFunction:
 
     @property
     def structured_input_signature(self) -> Any:
-        """The arguments, with specs for tensors."""
+        """The arguments, with specs in place of tensors."""
         leaves = [leaf_types(argument, name) for argument, name in zip(self.types, self.names, strict=True)]
         specs = [TensorSpec(leaf.lengths, leaf.dtype, name) for argument in leaves for name, leaf in argument]
         bound = self._arguments(iter(specs))
@@ -231,14 +231,14 @@ class ConcreteFunction:
 
     @property
     def function_type(self) -> str:
-        """Its arguments and results, in one line."""
+        """The types of arguments and results, in one line."""
         types = zip(self.names, self.types, strict=True)
         return (
             f"({', '.join([f'{name}: {type_text(argument)}' for name, argument in types])}) -> {self._shown_result()}"
         )
 
     def pretty_printed_signature(self, verbose: bool = True) -> str:
-        """Returns its arguments and results, one on a line."""
+        """Returns the types of arguments and results, one per line."""
         parameters = self.signature.parameters
         lines = ["Input Parameters:"] if self.names else ["Input Parameters:", "  None"]
         for name, argument in zip(self.names, self.types, strict=True):
@@ -261,14 +261,14 @@ class ConcreteFunction:
 
 
 def _stand_in(graph: FunctionGraph, name: str, argument: TensorType | VariableType, value: Any) -> Any:
-    """Returns what the Python code gets for a tensor; a variable is itself, and calls may bring others."""
+    """Returns the symbolic tensor for an argument; a variable stands for itself, and other calls may pass others."""
     if isinstance(argument, VariableType):
         return value
     return graph.argument(name, TensorShape(argument.lengths), argument.dtype)
 
 
 def as_result(value: Any) -> Any:
-    """Returns a result as a tensor: numbers, texts, arrays, shapes, the value of a variable."""
+    """Returns a result as a tensor, from numbers, strings, arrays, shapes or variables."""
     if isinstance(value, TensorShape) and value.is_fully_defined():
         return as_tensor(value.as_list(), int32)
     if isinstance(value, Variable):
@@ -304,7 +304,7 @@ def _typed(structure: Any, tensors: Sequence[Any]) -> Any:
 
 
 def repeated(plan: Plan, leaves: Sequence[Any], graph: FunctionGraph) -> list[Any]:
-    """Adds the steps of a plan to another graph; returns what stands for its results there."""
+    """Adds the steps of a plan to another graph, and returns its results there."""
     counterparts: dict[int, Any] = {id(inner): leaf for inner, leaf in zip(plan.arguments, leaves, strict=True)}
     counterparts |= {id(inner): outer for outer, inner in plan.graph.captures.values()}
     caller = current_words()

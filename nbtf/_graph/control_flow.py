@@ -1,4 +1,4 @@
-"""Branches and loops of a traced function: nodes that run, with values, what was traced for their turn."""
+"""Branches and loops of a traced function: nodes that run, with values, the blocks that were traced for them."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ Spec = tuple[TensorShape, DType]
 
 
 class Block:
-    """A function traced for a branch, or for the turns of a loop: its graph, and what it returned."""
+    """A function traced for a branch or for the iterations of a loop: its graph and its results."""
 
     def __init__(self, name: str, specs: Sequence[Spec] = ()) -> None:
-        """Begins a graph inside the one that is open.
+        """Starts a graph inside the open one.
 
         Args:
-          name: what stands in front of the names in it.
+          name: prefix of the names in it.
           specs: shape and dtype of each argument.
         """
         scope = SCOPE() or EMPTY
@@ -45,12 +45,12 @@ class Block:
         self._scope = scope.with_(graph=self.graph, tapes=(), request=None)
         self._name = name
         self.tensors: list[GraphTensor] = []
-        """What it returns."""
+        """The tensors that the block returns."""
         with inside(self._scope), self.graph.name_scope(name):
             self.arguments = [self.graph.argument("Placeholder", shape, dtype) for shape, dtype in specs]
 
     def trace(self, function: Callable[..., Any], *arguments: Any) -> Any:
-        """Returns what a function returns whose ops are added to the graph."""
+        """Runs a function, adds its ops to the graph, and returns its result."""
         with inside(self._scope), self.graph.name_scope(f"{self._name}/"):
             return function(*arguments)
 
@@ -60,11 +60,11 @@ class Block:
             return self.graph._own(as_tensor(flow_of(value)))
 
     def convert_leaf(self, value: Any) -> Any:
-        """Returns a value as a tensor of the graph; None as it is."""
+        """Returns a value as a tensor of the graph; None stays None."""
         return None if value is None else self.convert_result(value)
 
     def finish(self, tensors: Sequence[GraphTensor]) -> None:
-        """Says what it returns; nothing can be added after this."""
+        """Sets the results; nothing can be added to the block afterwards."""
         self.graph.settle()
         self.graph.is_finished = True
         self.tensors = list(tensors)
@@ -73,7 +73,7 @@ class Block:
         self._plan = Plan(self.graph, self.tensors, [*self.arguments, *self._variables])
 
     def take_inputs(self, inputs: dict[int, Any]) -> None:
-        """Adds what it takes from outside to the inputs of the node that runs it, by id."""
+        """Adds its captured tensors to the inputs of the node that runs it, by id."""
         outer_values = [*self._plan.captured, *self._variables]
         inputs.update({id(value): self.graph.handles.get(id(value), value) for value in outer_values})
         self.graph.handles.clear()
@@ -81,11 +81,11 @@ class Block:
         self._numbers = [keys.index(id(value)) for value in outer_values]
 
     def run(self, arguments: Sequence[Any], inputs: Sequence[Any]) -> list[Any]:
-        """Runs what was traced.
+        """Runs the block.
 
         Args:
-          arguments: values for its arguments.
-          inputs: values for the inputs of the node.
+          arguments: values of its arguments.
+          inputs: values of the node's inputs.
         """
         outer_values = [inputs[number] for number in self._numbers]
         count = len(self._plan.captured)
@@ -93,7 +93,7 @@ class Block:
 
 
 def is_variable(value: Any) -> bool:
-    """Tells whether a value is a variable."""
+    """Returns whether a value is a variable."""
     return hasattr(value, "assign_add")
 
 
@@ -104,14 +104,14 @@ def _spec_of(tensor: Any) -> Spec:
 def _add(
     type: str, blocks: Sequence[Block], leading: Sequence[Any], specs: Sequence[Spec], function: Callable[..., Any]
 ) -> list[GraphTensor]:
-    """Adds a node that runs blocks; returns its outputs.
+    """Adds a node that runs blocks, and returns its outputs.
 
     Args:
-      type: what it is called.
-      blocks: what it runs.
-      leading: its own first inputs.
+      type: the node's op type.
+      blocks: the blocks that it runs.
+      leading: its own inputs, which come first.
       specs: shape and dtype of each output.
-      function: takes the values of the inputs.
+      function: computes the outputs from the values of the inputs.
     """
     inputs: dict[int, Any] = {-1 - number: value for number, value in enumerate(leading)}
     for block in blocks:
@@ -124,11 +124,11 @@ def _add(
 
 
 def choose(index: Any, blocks: Sequence[Block]) -> list[GraphTensor]:
-    """Returns the results of one of several blocks that return alike.
+    """Returns the results of one of several blocks with equal result types.
 
     Args:
-      index: a scalar: the number of the block; of two, true for the first.
-      blocks: what is chosen from; an index that is none of theirs takes the last.
+      index: a scalar: the block's number, or with two blocks a boolean, true for the first.
+      blocks: the blocks to choose from; an index out of range chooses the last.
     """
     specs = [_common(results) for results in zip(*[block.tensors for block in blocks], strict=True)]
     is_test = index.dtype.name == "bool"
@@ -151,16 +151,16 @@ def _common(tensors: Sequence[GraphTensor]) -> Spec:
 
 
 def cond(pred: Any, true_fn: Callable[[], Any], false_fn: Callable[[], Any]) -> Any:
-    """Returns what one of two functions returns; both are traced.
+    """Returns the result of one of two functions; both are traced.
 
     Raises:
-      TypeError: they return different structures or dtypes.
+      TypeError: if their structures or dtypes differ.
     """
     return _choice(pred, [true_fn, false_fn], "true_fn and false_fn arguments to tf.cond", ("true_fn", "false_fn"))
 
 
 def case(pairs: Sequence[Any], default: Callable[[], Any] | None, exclusive: bool) -> Any:
-    """Returns what the function of the first condition that holds returns; all are traced."""
+    """Returns the result of the function with the first true condition; all functions are traced."""
     chosen = default
     conditions = stack([condition for condition, _ in pairs])
     if exclusive:
@@ -180,10 +180,10 @@ def _either(pred: Any, function: Callable[[], Any], otherwise: Callable[[], Any]
 
 
 def switch_case(index: Any, functions: Sequence[Callable[[], Any]]) -> Any:
-    """Returns what the function of a number returns; all are traced.
+    """Returns the result of the function at an index; all functions are traced.
 
     Raises:
-      TypeError: they return different structures or dtypes.
+      TypeError: if their structures or dtypes differ.
     """
     names = [f"branch {number}" for number in range(len(functions))]
     return _choice(index, functions, "branch_fns arguments to tf.switch_case", names)
@@ -225,14 +225,14 @@ def _check_alike(first: Any, other: Any, title: str, first_name: str, other_name
 
 
 def repeat(test: Block, body: Block, starts: Sequence[Any], specs: Sequence[Spec], limit: Any = None) -> list[Any]:
-    """Returns the last values of a loop's variables.
+    """Returns the final values of a loop's variables.
 
     Args:
-      test: takes them, and returns whether there is another turn.
-      body: takes them, and returns the next ones.
-      starts: their first values.
-      specs: their shapes and dtypes, in every turn.
-      limit: the number of turns after which it ends in any case; None for any number.
+      test: takes the variables, and returns whether to run another iteration.
+      body: takes the variables, and returns their next values.
+      starts: initial values of the variables.
+      specs: shapes and dtypes of the variables, in every iteration.
+      limit: maximum number of iterations; None for no limit.
     """
     count = len(starts)
     has_limit = limit is not None
@@ -251,14 +251,14 @@ def repeat(test: Block, body: Block, starts: Sequence[Any], specs: Sequence[Spec
 def repeat_for(
     handle: Any, tests: Block | None, body: Block, starts: Sequence[Any], specs: Sequence[Spec]
 ) -> list[Any]:
-    """Returns the last values of a loop's variables; each turn takes an element of a dataset or iterator.
+    """Returns the final values of a loop's variables; each iteration takes an element of a dataset or iterator.
 
     Args:
-      handle: of what is iterated over; the tensors of its elements come first among the arguments of `body`.
-      tests: takes the variables, and returns whether there is another turn; None for all elements.
-      body: takes an element and the variables, and returns the next ones.
-      starts: their first values.
-      specs: their shapes and dtypes, in every turn.
+      handle: handle of the dataset or iterator; the tensors of an element are the first arguments of `body`.
+      tests: takes the variables, and returns whether to run another iteration; None for all elements.
+      body: takes an element and the variables, and returns their next values.
+      starts: initial values of the variables.
+      specs: shapes and dtypes of the variables, in every iteration.
     """
 
     def run(values: Sequence[Any]) -> Sequence[Any]:
@@ -278,11 +278,11 @@ def repeat_for(
 def while_loop(
     test: Callable[..., Any], body: Callable[..., Any], loop_vars: Any, shape_invariants: Any, limit: Any
 ) -> Any:
-    """Returns the last values of a loop's variables, in their structure; both functions are traced once.
+    """Returns the final values of a loop's variables, in their structure; both functions are traced once.
 
     Raises:
-      TypeError: a variable changes its dtype.
-      ValueError: a variable changes its shape, or the structure changes.
+      TypeError: if a variable changes its dtype.
+      ValueError: if a variable changes its shape, or if the structure changes.
     """
     starts: Any = map_structure(_as_start, loop_vars)
 

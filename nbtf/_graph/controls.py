@@ -1,4 +1,4 @@
-"""Which nodes a new node waits for: the open `control_dependencies` blocks of a graph."""
+"""The open `control_dependencies` blocks of a graph, which determine what a new node waits for."""
 
 from __future__ import annotations
 
@@ -8,26 +8,26 @@ from nbtf._graph.operation import Operation
 
 
 class ControlBlock:
-    """One `control_dependencies` block: what to wait for, and the nodes made inside, which need not wait twice."""
+    """One `control_dependencies` block: the nodes to wait for, and the nodes made inside, which already wait."""
 
     __slots__ = ("_inside", "waits_for")
 
     def __init__(self, waits_for: Sequence[Operation]) -> None:
-        """Takes the nodes to wait for."""
+        """Stores the nodes to wait for."""
         self.waits_for = tuple(waits_for)
         self._inside: set[Operation] = set()
 
     def covers(self, nodes: Iterable[Operation]) -> bool:
-        """Tells whether one of the nodes was made inside, and so waits already."""
+        """Returns whether one of the nodes was made inside the block and therefore already waits."""
         return not self._inside.isdisjoint(nodes)
 
     def take(self, node: Operation) -> None:
-        """Notes a node made inside."""
+        """Records a node made inside the block."""
         self._inside.add(node)
 
 
 def to_wait_for(blocks: Sequence[ControlBlock], inputs: Iterable[Operation]) -> list[Operation]:
-    """Returns the nodes that a new node with these inputs waits for besides them."""
+    """Returns the nodes that a new node must wait for in addition to its inputs."""
     nodes = set(inputs)
     waited_for: dict[Operation, None] = {}
     for block in blocks:

@@ -1,4 +1,4 @@
-"""Which device a new node asks for: the open `device` blocks of a graph, strings and functions."""
+"""The open `device` blocks of a graph, strings and functions, which determine the device that a new node requests."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from nbtf._devices.names import DeviceSpec, parse
 
 
 class DeviceBlock:
-    """What one `device` block says: a function, a device in part or in full, or that outer blocks are forgotten."""
+    """One `device` block: a function, a full or partial device, or None to ignore the outer blocks."""
 
     __slots__ = ("forgets", "function", "text")
 
@@ -17,8 +17,8 @@ class DeviceBlock:
         """Reads a string, a spec, a function of the node, or None.
 
         Raises:
-          ValueError: a string that is no device string.
-          AttributeError: something else.
+          ValueError: if a string is not a valid device string.
+          AttributeError: if the device is of another type.
         """
         self.forgets = device is None
         self.function: Callable[[Any], Any] | None = None
@@ -32,9 +32,9 @@ class DeviceBlock:
 
 
 def ask_for_devices(operation: Any, blocks: Sequence[DeviceBlock]) -> None:
-    """Sets the device that a new node asks for, by the blocks from the innermost to the outermost.
+    """Sets the device that a new node requests, from the innermost block to the outermost.
 
-    A function sees what the inner blocks said, and what it returns stands as it is; a string fills what is still open.
+    A function sees the device set by the inner blocks, and its result replaces it. A string fills the parts still open.
     """
     for block in reversed(blocks):
         if block.forgets:

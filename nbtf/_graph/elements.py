@@ -1,4 +1,4 @@
-"""What a name, a tensor or a node stands for in a graph."""
+"""Looks up the nodes and tensors of a graph by name."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ _FORM = 'Tensor names must be of the form "<op_name>:<output_index>".'
 
 
 def element_of(obj: Any, graph: Any, nodes: Mapping[str, Operation], tensors: bool, operations: bool) -> Any:
-    """Returns the tensor or node of a graph that something stands for.
+    """Returns the tensor or node of a graph that an object refers to.
 
     Args:
       obj: a name, a tensor or a node.
-      graph: the graph it must belong to.
+      graph: the graph that it must belong to.
       nodes: the nodes of the graph by name.
-      tensors: whether it may be a tensor.
-      operations: whether it may be a node.
+      tensors: whether tensors are allowed.
+      operations: whether nodes are allowed.
 
     Raises:
-      TypeError: it is something else.
-      ValueError: it is of the other kind, of another graph, or no valid name.
-      KeyError: there is no such name.
+      TypeError: if `obj` is of another type.
+      ValueError: if it is of a disallowed kind, belongs to another graph, or is not a valid name.
+      KeyError: if the name does not exist.
     """
     types_allowed = " or ".join(
         [type_name for type_name, allowed in (("Tensor", tensors), ("Operation", operations)) if allowed]

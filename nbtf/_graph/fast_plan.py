@@ -1,4 +1,4 @@
-"""A plan as one Python function, for where nobody listens: a line for each step, which calls the op's express lane."""
+"""A plan as one Python function, used while no observer is registered: each line calls the express lane of one op."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ _METHODS = {AssignVariableOp: "assign", AssignAddVariableOp: "assign_add", Assig
 
 
 class PlanText(ProgramText):
-    """Writes the function: values are `v0`, `v1`, by slot; what else a step takes are names of its own space."""
+    """Writes the function: values are `v0`, `v1`, by slot; other objects that a step needs get their own names."""
 
     def __init__(self, slot_of: Callable[[Any], int | None], stream: Callable[[GraphStream], Any]) -> None:
-        """Takes what tells the slot of a tensor, None for other values, and what gives a random op its numbers."""
+        """Takes functions that return the slot of a tensor (None for other values) and a random op's numbers."""
         super().__init__({"stream": stream, "constant_of": constant_of, "set_scope": set_scope})
         self._slot_of = slot_of
         self._place = 0
@@ -29,10 +29,10 @@ class PlanText(ProgramText):
         """Adds a step.
 
         Args:
-          step: what to do.
-          outputs: the slots of what it makes.
-          ends: the slots of what nobody needs after it.
-          place: the number of the scope in which it runs.
+          step: the step.
+          outputs: the slots of its outputs.
+          ends: the slots of values that are not needed afterwards.
+          place: the number of its scope.
         """
         if place != self._place:
             self._lines.append(f"set_scope(scopes[{place}])")
@@ -45,7 +45,7 @@ class PlanText(ProgramText):
             self._lines.append("".join([f"v{slot} = " for slot in ends]) + "None")
 
     def _call(self, step: Step) -> str:
-        """Returns the expression that does a step."""
+        """Returns the expression that runs a step."""
         inputs = [self._expression(value) for value in step.inputs]
         if isinstance(step, ConstantStep):
             return f"constant_of({', '.join(inputs)})"
@@ -64,12 +64,12 @@ class PlanText(ProgramText):
         return None if slot is None else f"v{slot}"
 
     def compiled(self, name: str, count: int, results: Sequence[int]) -> Callable[..., list[Any]]:
-        """Returns the function.
+        """Returns the compiled function.
 
         Args:
-          name: of the traced function.
-          count: how many values it is given, by slot from 0 on.
-          results: the slots of what it returns.
+          name: name of the traced function.
+          count: number of its input values, in slots from 0 on.
+          results: the slots of the returned values.
         """
         first = [f"{_targets(range(count))} = values", "del values"] if count else []
         lines = [*first, *self._lines, f"return [{', '.join([f'v{slot}' for slot in results])}]"]
@@ -90,7 +90,7 @@ def written_plan(
     slots: Mapping[int, int],
     stream: Callable[[GraphStream], Any],
 ) -> PlanText:
-    """Returns the text of steps, each with the slots of its outputs and of what ends with it, and its scope."""
+    """Returns the text of steps, each with the slots of its outputs, the slots that end with it, and its scope."""
     text = PlanText(lambda value: slots.get(id(value)), stream)
     for step, outputs, ends, place in steps:
         text.add(step, outputs, ends, place)

@@ -1,4 +1,4 @@
-"""`tf.function`: Python code that is traced once for each kind of arguments, and run as a plan from then on."""
+"""`tf.function`: Python code that is traced once per signature and then runs as a plan."""
 
 from __future__ import annotations
 
@@ -29,36 +29,36 @@ from nbtf._types import DType
 from nbtf.errors import OperatorNotAllowedInGraphError
 
 Arguments = dict[str, Any]
-"""The arguments of a call by name, defaults among them."""
+"""The arguments of a call by name, including defaults."""
 
 Key = tuple[Any, ...]
 
 _OF_PROCESS = frozenset({"_traces", "_of_instances", "_history"})
-"""The attributes of a function that a deep copy and a pickle do without."""
+"""The attributes of a function that deep copies and pickles leave out."""
 
 
 class Traces:
-    """What has been traced of a function; a method has its own for each instance."""
+    """The traces of a function; a method has its own traces for each instance."""
 
     def __init__(self) -> None:
-        """Begins with nothing."""
+        """Starts without traces."""
         self.concrete: dict[Key, ConcreteFunction] = {}
-        """By the types for which they were traced."""
+        """Traces by the types for which they were traced."""
         self.dispatched: dict[Key, ConcreteFunction] = {}
-        """By the types of calls, which may be narrower."""
+        """Traces by the types of calls, which may be narrower."""
         self.of_tensors: dict[Key, ConcreteFunction] = {}
-        """By dtypes and shapes alone, for calls with tensors and nothing else."""
+        """Traces by dtypes and shapes only, for calls whose arguments are all tensors."""
         self.signature: inspect.Signature | None = None
         self.count = 0
         self.has_been_called = False
         self.lock = new_lock()
         self.wrapped: WeakKeyDictionary[Any, Function] = WeakKeyDictionary()
-        """The function inside others, by whom it was wrapped for."""
+        """Functions that wrap this one, by owner."""
         self.replacements = 0
-        """How often devices of strategies had been replaced when it was traced."""
+        """How often strategies' devices had been replaced when it was traced."""
 
     def begin_anew(self, replacements: int) -> None:
-        """Forgets what was traced: it has the variables of devices that were replaced."""
+        """Drops all traces: they contain variables of devices that were replaced."""
         with self.lock:
             self.concrete, self.dispatched, self.of_tensors, self.replacements = {}, {}, {}, replacements
 
@@ -79,15 +79,15 @@ class Function:
         traced_signatures: int | None = None,
         counted_as: Any = None,
     ) -> None:
-        """Marks a function; `tf.function` is the door.
+        """Wraps a function; users call `tf.function` instead.
 
         Args:
           python_function: the function.
           input_signature: specs of the arguments, or None.
-          reduce_retracing: whether lengths that differ are traced as lengths that are not known.
+          reduce_retracing: whether differing lengths are traced as unknown lengths.
           autograph: whether conditions and loops over tensors are converted.
-          traced_signatures: how many signatures are traced at most; calls with others run the Python code.
-          counted_as: the function whose calls these are, where it is counted how often it is traced; itself if None.
+          traced_signatures: the most signatures to trace; calls with other signatures run the Python code.
+          counted_as: the function whose tracing count these calls increase; None for this function.
         """
         functools.update_wrapper(self, python_function)
         self.python_function = python_function
@@ -101,7 +101,7 @@ class Function:
         self._history = call_history(counted_as or python_function)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Runs what was traced for such arguments; traces the Python code if there is none."""
+        """Runs the trace for these arguments; traces the Python code first if there is none."""
         scope = SCOPE()
         graph = None if scope is None else scope.graph
         if CURRENT.context.settings.functions_eager:
@@ -122,7 +122,7 @@ class Function:
                 self._traces.of_tensors[key] = concrete
             is_new = count != self._traces.count
         result = concrete.run(leaves) if concrete.is_traced else concrete.run_python(self.python_function, leaves)
-        if graph is not None:  # calls inside of functions are not counted
+        if graph is not None:  # calls inside functions are not counted
             return result
         if is_new:
             self._history.add_trace(self.python_function)
@@ -139,31 +139,31 @@ class Function:
         bound._bound_to = instance
         try:
             bound._traces = self._of_instances.get(instance) or self._of_instances.setdefault(instance, Traces())
-        except TypeError:  # nothing may refer to it
+        except TypeError:  # the instance does not support weak references
             bound._traces = Traces()
         return bound
 
     def __copy__(self) -> Function:
-        """Returns a function that shares what was traced."""
+        """Returns a function that shares the traces."""
         shared = object.__new__(type(self))
         shared.__dict__.update(self.__dict__)
         return shared
 
     def __getstate__(self) -> dict[str, Any]:
-        """Returns what a deep copy and a pickle take along: all but what was traced."""
+        """Returns the state for deep copies and pickles: everything except the traces."""
         return {name: value for name, value in self.__dict__.items() if name not in _OF_PROCESS}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        """Takes it; the next call is traced anew."""
+        """Sets the state; the next call traces anew."""
         self.__dict__.update(state)
         self._traces, self._of_instances = Traces(), WeakKeyDictionary()
         self._history = call_history(self.python_function)
 
     def wrapped_for(self, owner: object, call: Callable[..., Any]) -> Function:
-        """Returns a function that is traced around the Python code of this one; the same for the same owner.
+        """Returns a function traced around this one's Python code; the same function for the same owner.
 
         Args:
-          owner: what it is wrapped for; it may be forgotten.
+          owner: the object that it is wrapped for; only weakly referenced.
           call: takes the Python code and its arguments, and calls it.
         """
         wrapped = self._traces.wrapped.get(owner)
@@ -183,14 +183,14 @@ class Function:
         return self._traces.count
 
     def pretty_printed_concrete_signatures(self, verbose: bool = True) -> str:
-        """Returns the signatures for which it was traced, one below the other."""
+        """Returns the traced signatures, one below the other."""
         return "\n\n".join([concrete.pretty_printed_signature() for concrete in self._traces.concrete.values()])
 
     def get_concrete_function(self, *args: Any, **kwargs: Any) -> ConcreteFunction:
-        """Returns what is traced for such arguments; a `tf.TensorSpec` may stand for a tensor.
+        """Returns the trace for these arguments; `tf.TensorSpec` may replace tensors.
 
         Raises:
-          TypeError: the arguments do not suit the function.
+          TypeError: if the arguments do not fit the function.
         """
         if self.input_signature is not None and not args and not kwargs:
             args = self.input_signature
@@ -202,10 +202,10 @@ class Function:
     # Arguments
 
     def _bind(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Arguments:
-        """Returns the arguments by name, made into the tensors of the signature.
+        """Returns the arguments by name, converted to the tensors of the signature.
 
         Raises:
-          TypeError: they do not suit the function or the signature, in TensorFlow's words.
+          TypeError: if they do not fit the function or the signature; the text is TensorFlow's.
         """
         signature = self._traces.signature = self._traces.signature or inspect.signature(self.python_function)
         try:
@@ -224,14 +224,14 @@ class Function:
         return bound.arguments
 
     def _specs(self, signature: inspect.Signature) -> Sequence[Any]:
-        """Returns the spec of each parameter by the input signature; `*args` gets all specs that are left."""
+        """Returns the spec of each parameter from the input signature; `*args` gets all remaining specs."""
         specs: tuple[Any, ...] = self.input_signature or ()
         starred = inspect.Parameter.VAR_POSITIONAL
         numbers = [n for n, parameter in enumerate(signature.parameters.values()) if parameter.kind is starred]
         return (*specs[: numbers[0]], specs[numbers[0] :]) if specs and numbers else specs
 
     def _captured(self, signature: inspect.Signature) -> list[inspect.Parameter]:
-        """Returns the parameters that the signature of tensors does not name: they keep their defaults."""
+        """Returns the parameters that the input signature does not cover: they keep their defaults."""
         parameters = list(signature.parameters.values())[len(self._specs(signature)) :]
         return [parameter for parameter in parameters if parameter.default is not parameter.empty]
 
@@ -253,7 +253,7 @@ class Function:
     def _concrete(
         self, arguments: Arguments, scope: Scope, is_called: bool = True
     ) -> tuple[ConcreteFunction, list[Any]]:
-        """Returns what is traced for arguments, and the tensors and variables in them."""
+        """Returns the trace for arguments, and the tensors and variables in them."""
         leaves: list[Any] = []
         types = self._types(arguments, leaves)
         surroundings = getattr(scope.strategy, "strategy", scope.strategy), scope.replica
@@ -267,7 +267,7 @@ class Function:
         return concrete, leaves
 
     def _types(self, arguments: Arguments, leaves: list[Any]) -> tuple[ArgumentType, ...]:
-        """Returns the types of the arguments; those that the signature says, where there is one."""
+        """Returns the types of the arguments; those of the input signature, if it is given."""
         types: list[ArgumentType] = []
         specs = self._specs(self._traces.signature) if self.input_signature and self._traces.signature else ()
         for number, value in enumerate(arguments.values()):
@@ -276,7 +276,7 @@ class Function:
         return tuple(types)
 
     def _dispatch(self, types: tuple[ArgumentType, ...], surroundings: Any) -> ConcreteFunction | None:
-        """Returns what was traced for wider types."""
+        """Returns an existing trace for wider types."""
         for (around, general), concrete in self._traces.concrete.items():
             if around == surroundings and all([accepts(a, b) for a, b in zip(general, types, strict=True)]):
                 return concrete
@@ -285,7 +285,7 @@ class Function:
     def _trace(
         self, arguments: Arguments, types: tuple[ArgumentType, ...], surroundings: Any, leaves: list[Any]
     ) -> ConcreteFunction:
-        """Traces the Python code; again if it made variables, as TensorFlow does."""
+        """Traces the Python code; twice if it created variables, as TensorFlow does."""
         traces = self._traces
         if self._reduces_retracing:
             types = self._widened(types, surroundings)
@@ -341,7 +341,7 @@ class Function:
         return FunctionGraph(self.name, outer)
 
     def _widened(self, types: tuple[ArgumentType, ...], surroundings: Any) -> tuple[ArgumentType, ...]:
-        """Returns types that also accept calls like those that were traced before."""
+        """Returns types that also accept calls like the earlier traced ones."""
         for around, general in self._traces.concrete:
             if around == surroundings:
                 common = [generalized(a, b) for a, b in zip(general, types, strict=True)]
@@ -351,7 +351,7 @@ class Function:
 
 
 def _key_of_tensors(args: tuple[Any, ...], scope: Scope) -> Key | None:
-    """Returns what tells calls with tensors apart; None where there are other arguments."""
+    """Returns a key for calls whose arguments are all tensors; None for other calls."""
     if scope.strategy is not None:
         return None
     key: list[Any] = []
@@ -368,15 +368,15 @@ def _has_open_lengths(types: Sequence[ArgumentType]) -> bool:
 
 
 def _as_specified(argument: ArgumentType, spec: Any) -> ArgumentType:
-    """Returns the type that the signature says for an argument."""
+    """Returns the type that the signature specifies for an argument."""
     return type_of(stand_in(spec), []) if all([is_spec(leaf) for leaf in flatten(spec)]) else argument
 
 
 def _cast(value: Any, spec: Any) -> Any:
-    """Returns an argument as the signature wants it.
+    """Returns an argument converted to its spec.
 
     Raises:
-      TypeError: it does not suit.
+      TypeError: if it does not fit.
     """
     if is_nested(spec):
         if isinstance(spec, Mapping) and not (isinstance(value, Mapping) and {*value} == {*spec}):
@@ -405,7 +405,7 @@ def _are_tuples_of_one_length(value: Any, spec: Any) -> bool:
 
 
 def _cast_tuple(value: Any, spec: Any) -> Any:
-    """Returns a tuple as the signature wants it; a list in it may become a tensor."""
+    """Returns a tuple converted to its spec; a list in it may become a tensor."""
     return tuple(map(_cast, value, spec))
 
 
@@ -422,24 +422,24 @@ def function(
     experimental_compile: bool | None = None,
     experimental_follow_type_hints: bool | None = None,
 ) -> Any:
-    """Traces a Python function once for each kind of arguments, and runs what was traced from then on.
+    """Traces a Python function once per signature, and runs the trace from then on.
 
-    The first call with tensors of some dtypes and shapes, and with some Python values, runs the Python code with
-    symbolic tensors, which have no values: prints, appends and other effects of Python happen then, and only then.
-    What the ops do is noted, and each call does it again, op by op, as if the code had been run: ops are placed,
-    logged, and recorded on tapes as usual. Nothing is compiled. Ops whose results nobody needs are left out.
+    The first call with given dtypes, shapes and Python values runs the Python code with symbolic tensors, which have no
+    values. Prints, appends and other Python side effects happen only during that call. The ops are recorded, and each
+    call runs them again one by one, as if the code had been run: ops are placed, logged, and recorded on tapes as
+    usual. Nothing is compiled. Ops whose results are not needed are left out.
 
     Args:
-      func: the function; left out where `tf.function(...)` is a decorator with arguments.
-      input_signature: `tf.TensorSpec`s of the arguments, in a list; arguments are made into such tensors and checked,
-        and the function is traced once.
+      func: the function; omitted when `tf.function(...)` is a decorator with arguments.
+      input_signature: list of `tf.TensorSpec`s for the arguments; arguments are converted and checked, and the
+        function is traced only once.
       autograph: whether `if`, `while` and `for` over tensors are converted.
       jit_compile: accepted and ignored.
-      reduce_retracing: traces for lengths that are not known where calls differ in their shapes alone.
+      reduce_retracing: whether lengths become unknown if calls differ only in their shapes.
       experimental_implements: accepted and ignored.
       experimental_autograph_options: accepted and ignored.
       experimental_attributes: accepted and ignored.
-      experimental_relax_shapes: the older name of `reduce_retracing`.
+      experimental_relax_shapes: older name of `reduce_retracing`.
       experimental_compile: accepted and ignored.
       experimental_follow_type_hints: accepted and ignored.
 
@@ -447,7 +447,7 @@ def function(
       A callable with `python_function` and `input_signature`; without `func`, a decorator.
 
     Raises:
-      TypeError: `func` cannot be called, or the signature is no list of specs or does not fit it.
+      TypeError: if `func` is not callable, or if `input_signature` is not a list of specs that fits it.
 
     >>> @tf.function
     ... def double(x):
@@ -492,7 +492,7 @@ def _check_fits(python_function: Any, input_signature: Any) -> None:
     try:
         parameters = list(inspect.signature(python_function).parameters.values())
     except ValueError:
-        return  # some of C's functions do not tell
+        return  # some C functions have no signature
     if any(parameter.kind is parameter.VAR_POSITIONAL for parameter in parameters):
         return
     named = [parameter for parameter in parameters if parameter.kind is not parameter.VAR_KEYWORD]

@@ -1,4 +1,4 @@
-"""The graph of a traced function: the ops that its Python code calls, in their order, with what they take."""
+"""The graph of a traced function: the ops that its Python code calls, in order, with their inputs."""
 
 from __future__ import annotations
 
@@ -46,67 +46,67 @@ _ADVICE = (
 
 
 _RECORDING = TensorShape(()), variant
-"""The last output of a composite, which its way back takes."""
+"""Name of the last output of a composite, which its backward pass takes."""
 
 
 class FunctionSeeds:
-    """What random ops ask for their numbers while a function is traced: each op of the trace has a row of its own."""
+    """The random state while a function is traced: each op of the trace has its own random stream."""
 
     def __init__(self, outer: Seeds) -> None:
-        """Takes the random state of the program, whose global seed counts."""
+        """Stores the program's random state, whose global seed is used."""
         self._outer = outer
         self._unseeded = 0
 
     def stream(self, purpose: Any, op_seed: int | None) -> GraphStream:
-        """Returns the seeds of an op; those without a seed of their own are counted."""
+        """Returns the seeds of an op; ops without their own seed are counted."""
         counts = self._outer._seed is not None and op_seed is None
         self._unseeded += counts
         return GraphStream(*seeds_of(self._outer._seed, op_seed, self._unseeded - counts))
 
     def __getattr__(self, name: str) -> Any:
-        """Returns what the state of the program has, such as its generator."""
+        """Returns an attribute of the program's random state, such as its generator."""
         return getattr(self._outer, name)
 
 
 class FunctionGraph(Trace):
-    """A graph that keeps the steps of a function, so that a plan can take them again.
+    """A graph that keeps the steps of a function, so that a plan can run them again.
 
-    Ops on variables are noted like others and leave the variable as it is. Tensors that the function takes from
-    outside, with values or of a function around it, are its captures.
+    Ops on variables are recorded like others and leave the variable unchanged. Tensors from outside, eager ones or
+    those of an enclosing function, are its captures.
     """
 
     silent = True
-    """Whether observers are told of nothing that happens in the scope."""
+    """Whether observers receive no events from the scope."""
     building_function = True
     compares_elements = True
     device: Any = None
-    """`tf.device` opens a scope: the steps keep what it asks for."""
+    """`tf.device` opens a scope; the steps keep the device that it requests."""
 
     def __init__(self, name: str, outer: FunctionGraph | None = None) -> None:
-        """Begins without steps.
+        """Starts without steps.
 
         Args:
-          name: of the function.
-          outer: the function that is being traced around it.
+          name: name of the function.
+          outer: the graph of the enclosing function that is being traced.
         """
         super().__init__()
         self.name = name
         self.outer = outer
         self.steps: list[Step] = []
         self.captures: dict[int, tuple[Any, GraphTensor]] = {}
-        """Tensors from outside by id, and what stands for them here."""
+        """Captured tensors: their counterparts in this graph, by the id of the original."""
         self.handles: dict[int, Any] = {}
-        """Those tensors as the program has them."""
+        """The captured tensors as the program has them."""
         self.variables: list[Any] = []
-        """What it has made; see `variable`."""
+        """The variables that the function has created; see `variable`."""
         self.makes_variables = False
-        """Whether it may."""
+        """Whether the function may create variables."""
         self.compute: Callable[[FunctionGraph, GraphTensor], Tensor] | None = None
-        """Returns the value that a tensor has in the call for which the function is traced."""
+        """Returns the value of a tensor in the call that is being traced."""
         self.seeds = FunctionSeeds(seeds())
         self.is_finished = False
         self.replica = (SCOPE() or EMPTY).replica
-        """The replica that traces it for itself, if one does."""
+        """The replica that traces the function for itself, or None."""
         self._fresh: dict[GraphTensor, ConstantStep] | None = None
         self._lives: dict[int, ref[GraphTensor]] = {}
 
@@ -115,19 +115,19 @@ class FunctionGraph(Trace):
         return f"FuncGraph(name={self.name}, id={id(self)})"
 
     def __reduce__(self) -> NoReturn:
-        """Refuses, in TensorFlow's words."""
+        """Raises TensorFlow's error: graphs cannot be pickled."""
         raise TypeError("cannot pickle 'FuncGraph' object")
 
-    # Noting
+    # Recording
 
     def add(self, op: Op, inputs: Sequence[Any], attrs: dict[str, Any], name: str | None) -> Any:
-        """Notes an op down: its node, and the step that runs it.
+        """Records an op: its node, and the step that runs it.
 
         Args:
           op: the op.
-          inputs: tensors, variables, and values that become tensors; a list where the op takes one.
+          inputs: tensors, variables, and values that become tensors; lists where the op takes lists.
           attrs: its attributes.
-          name: what the node is to be called.
+          name: name of the node.
         """
         if self.is_finished:
             raise self.refuse(next(value for value in flat(inputs) if value.__class__ is GraphTensor))
@@ -166,11 +166,11 @@ class FunctionGraph(Trace):
         return result
 
     def add_composite(self, record: Any, inputs: Sequence[Any], known: Known) -> list[GraphTensor]:
-        """Notes something down that is more than one op, such as a loop whose turns only a run can count.
+        """Records a step that is more than one op, such as a loop whose number of iterations only a run determines.
 
         Args:
-          record: has a `type`, and `run(values)` that returns the outputs' values; for tapes what an op has, `taped`
-            to `gradients`.
+          record: has a `type`, and `run(values)` that returns the output values; for tapes it has the attributes of an
+            op, from `taped` to `gradients`.
           inputs: tensors.
           known: shape and dtype of each output.
 
@@ -180,7 +180,7 @@ class FunctionGraph(Trace):
         return self.add_recorded(record, inputs, known)[:-1]
 
     def add_recorded(self, record: Any, inputs: Sequence[Any], known: Known) -> list[GraphTensor]:
-        """Returns what `add_composite` returns, and last the recording."""
+        """Like `add_composite`, but also returns the recording as the last output."""
         owned = [self._own(value) for value in inputs if not hasattr(value, "assign_add")]
         node = self._made(record, owned, {}, self.scoped_name(record.type), [*known, _RECORDING])
         taken = [_original(value) for value in inputs]
@@ -191,13 +191,13 @@ class FunctionGraph(Trace):
 
     @property
     def control_flow(self) -> Any:
-        """The module of branches and loops over its tensors."""
+        """The module with branches and loops over its tensors."""
         from nbtf._graph import control_flow
 
         return control_flow
 
     def _hand_out(self, tensor: GraphTensor) -> GraphTensor:
-        """Returns what the program gets of a tensor: when that dies, each call lets the value go, too."""
+        """Returns a handle of a tensor for the program: after the handle dies, each run frees the value there."""
         handle = GraphTensor(self, tensor._dtype, tensor._shape, tensor.value_index)
         handle._node, handle._consumers, handle._original = tensor._node, tensor._consumers, tensor
         number = id(tensor)
@@ -211,7 +211,7 @@ class FunctionGraph(Trace):
         return handle
 
     def handle_of(self, tensor: GraphTensor) -> GraphTensor:
-        """Returns what the program has of a tensor; one that the program let go is handed out again."""
+        """Returns the program's handle of a tensor; creates a new one if the program dropped the last."""
         life = self._lives.get(id(tensor))
         handle = None if life is None else life()
         if handle is not None:
@@ -231,24 +231,24 @@ class FunctionGraph(Trace):
         no_gradient: bool = False,
         does_more: bool = True,
     ) -> list[GraphTensor]:
-        """Notes down a function that runs with values, each time.
+        """Records a function that runs with values in each call.
 
         Args:
-          type: what it is called.
+          type: op type of the step.
           run: takes and returns tensors.
           inputs: tensors of the graph.
-          known: lengths (None where they are not known) and dtype of each output.
-          no_gradient: whether none flows through it.
-          does_more: whether it does more than compute, so that it runs even where its outputs are not needed.
+          known: lengths (None for unknown ones) and dtype of each output.
+          no_gradient: whether no gradient flows through it.
+          does_more: whether it does more than compute, so that it runs even if its outputs are not needed.
         """
         specs = [(TensorShape(dims), dtype) for dims, dtype in known]
         return self.add_composite(Composite(type, run, no_gradient, does_more), inputs, specs)
 
     def call_with(self, type: str, function: Callable[..., Any], *arguments: Any) -> None:
-        """Notes down a function that runs with values, each time, and returns none.
+        """Records a function without results that runs with values in each call.
 
         Args:
-          type: what it is called.
+          type: op type of the step.
           function: takes the arguments.
           *arguments: tensors and other values, in structures.
         """
@@ -267,14 +267,14 @@ class FunctionGraph(Trace):
             self.tell(tape, op, tensors, attrs, result)
 
     def tell(self, tape: Any, op: Any, tensors: Sequence[Any], attrs: Mapping[str, Any], result: Any) -> None:
-        """Records an op on a tape, with the attributes that are known read as the op reads them.
+        """Records an op on a tape, with its known attributes in the op's normal form.
 
         Args:
-          tape: what records it.
+          tape: the tape.
           op: the op, or a composite.
           tensors: its inputs.
           attrs: its attributes.
-          result: its output as the program has it, or a list of them.
+          result: its output as the program has it, or a list of outputs.
         """
         normalisers: Mapping[str, Callable[[Any], Any]] = getattr(op, "normalisers", {})
         record = OpenGradient(op) if _depends_on_run(op, tensors, attrs, result) else op
@@ -292,7 +292,7 @@ class FunctionGraph(Trace):
         return self._hand_out(tensor.called(None))
 
     def _convert(self, op: Op, inputs: Sequence[Any]) -> tuple[Sequence[Any], list[Any]]:
-        """Returns the inputs as tensors, and as the step takes them."""
+        """Returns the inputs as tensors, and in the form that the step takes."""
         outer, self._fresh = self._fresh, {}
         try:
             tensors = op.convert(inputs)
@@ -309,7 +309,7 @@ class FunctionGraph(Trace):
         return GivenValue(_originals(self._frozen(value)), tensor, self._fresh[tensor])
 
     def _frozen(self, value: Any) -> Any:
-        """Returns a value that the program cannot change any more."""
+        """Returns a copy of a value that the program cannot change."""
         if value.__class__ is list or value.__class__ is tuple:
             items: Any = value
             return items.__class__([self._frozen(item) for item in items])
@@ -322,14 +322,14 @@ class FunctionGraph(Trace):
             node.ask_for_device(f"/device:{scope.request.fields.device_type}:{scope.request.fields.device_index}")
         return node
 
-    # What belongs to it
+    # Captures and other properties
 
     def reaches(self, graph: Any) -> bool:
-        """Tells whether the function may take tensors of a graph: of its own, and of those around it."""
+        """Returns whether the function may use tensors of a graph: its own graph, or an enclosing one."""
         return graph is self or (self.outer is not None and self.outer.reaches(graph))
 
     def _own(self, value: Any) -> Any:
-        """Returns an input as a tensor of this graph; what comes from outside is captured."""
+        """Returns an input as a tensor of this graph; tensors from outside are captured."""
         if value.__class__ is list:
             return [self._own(item) for item in value]
         if value.__class__ is GraphTensor and value._graph is self:
@@ -339,7 +339,7 @@ class FunctionGraph(Trace):
         return self.capture(value)
 
     def capture(self, value: Any) -> GraphTensor:
-        """Returns what stands for a tensor from outside."""
+        """Returns the counterpart of a captured tensor."""
         handle, value = value, _original(value)
         if value.__class__ is GraphTensor and not self.reaches(value._graph):
             raise self.refuse(value)
@@ -362,20 +362,20 @@ class FunctionGraph(Trace):
         return value
 
     def argument(self, name: str, shape: TensorShape, dtype: DType) -> GraphTensor:
-        """Returns what stands for an argument."""
+        """Returns a symbolic tensor for an argument."""
         return self.add_source(PLACEHOLDER, name, {}, [(shape, dtype)]).outputs[0]
 
     def advice(self, instead: str) -> str:
-        """Returns what to do where a tensor's value is not there yet, in TensorFlow's words."""
+        """Returns TensorFlow's advice for code that needs a tensor's value during tracing."""
         return _ADVICE
 
     @property
     def advice_on_arrays(self) -> str:
-        """What to do where NumPy asks for a value, in TensorFlow's words."""
+        """TensorFlow's advice for passing a symbolic tensor to NumPy."""
         return "This error may indicate that you're trying to pass a Tensor to a NumPy call, which is not supported."
 
     def refuse(self, tensor: GraphTensor) -> TypeError:
-        """Returns the error of a tensor that is used outside of its function, in TensorFlow's words."""
+        """Returns TensorFlow's error for a tensor that is used outside its function."""
         return TypeError(
             f"{tensor!r} is out of scope and cannot be used here. Use return values, explicit Python locals or "
             "TensorFlow collections to access it.\nPlease see https://www.tensorflow.org/guide/"
@@ -383,21 +383,21 @@ class FunctionGraph(Trace):
         )
 
     def shown_shape(self, shape: TensorShape) -> TensorShape:
-        """Returns a shape as programs know it: None for a length that is not known."""
+        """Returns a shape as programs see it, with None for unknown lengths."""
         return TensorShape(shape._dims)
 
     # Variables
 
     def used_variables(self) -> tuple[Any, ...]:
-        """Returns the variables that the steps take, in the order of their first use."""
+        """Returns the variables that the steps use, in the order of first use."""
         inputs = [value for step in self.steps for value in flat(step.inputs) if hasattr(value, "assign_add")]
         return tuple({id(variable): variable for variable in inputs}.values())
 
     def variable(self, initial_value: Any = None, **traits: Any) -> Any:
-        """Makes a variable, for good: ops of the trace find it as if it had been there before.
+        """Creates a variable permanently: ops of the trace treat it as if it had existed before.
 
         Raises:
-          ValueError: this is not the first call of the function.
+          ValueError: if this is not the function's first call.
         """
         from nbtf._ops.variables.variable import Variable
 
@@ -415,7 +415,7 @@ class FunctionGraph(Trace):
         return variable
 
     def _initial(self, value: Any) -> Any:
-        """Returns a first value that does not depend on the trace."""
+        """Returns an initial value that does not depend on the trace."""
         if callable(value):
             scope = SCOPE() or EMPTY
             try:
@@ -425,7 +425,7 @@ class FunctionGraph(Trace):
                 value = value()
         if value.__class__ is GraphTensor:
             if self.compute is None:
-                raise ValueError(f"The initial value of a variable, {value!r}, is only known when the function is run.")
+                raise ValueError(f"The initial value of a variable, {value!r}, is only known when the function runs.")
             return self.compute(self, self._own(value))
         return value
 
@@ -435,15 +435,15 @@ def _dims_of(variable: Any) -> Any:
 
 
 def _original(value: Any) -> Any:
-    """Returns the tensor of the graph that a program was handed as another object; other values as they are."""
+    """Returns the graph tensor behind a program's handle; other values are unchanged."""
     if value.__class__ is not GraphTensor or value._original is None:
         return value
-    value._original._shape = value._shape  # the program may know more of it by now
+    value._original._shape = value._shape  # the program may have refined it with `set_shape`
     return value._original
 
 
 def _originals(value: Any) -> Any:
-    """Returns a value, or the items of a list, with tensors of the graph in the place of those that were handed out."""
+    """Returns a value, or the items of a list, with handles replaced by their graph tensors."""
     if value.__class__ is list or value.__class__ is tuple:
         items: Any = value
         return items.__class__([_originals(item) for item in items])
@@ -451,12 +451,12 @@ def _originals(value: Any) -> Any:
 
 
 def _read(value: Any) -> Any:
-    """Returns an attribute; of a variable its value."""
+    """Returns an attribute; for a variable, its value."""
     return value.read_value() if hasattr(value, "assign_add") else value
 
 
 def _depends_on_run(op: Any, tensors: Sequence[Any], attrs: Mapping[str, Any], result: Any) -> bool:
-    """Tells whether the gradient of an op may depend on values that only a run has: lengths and attributes."""
+    """Returns whether the gradient of an op may depend on lengths or attributes that only a run knows."""
     if op.__class__ is not Op or op.resource or op.no_gradient:
         return False
     return has_open_lengths([*tensors, *flat([result])]) or has_tensors([*attrs.values()])

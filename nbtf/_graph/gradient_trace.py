@@ -1,8 +1,8 @@
-"""What a gradient function builds on tensors whose lengths are known in part: a trial in a graph of its own.
+"""Traces a gradient function in a separate graph, on tensors whose lengths are only partly known.
 
-A gradient of the table is written for tensors that have values. In a trial it gets tensors that only have lengths, of
-which some may be unknown. If it does no more with those than hand them on, the ops that it calls are the gradient, and
-are called again on the tensors meant; if it asks what they are, the trial fails with `NotKnownError`.
+The gradient functions of the op table are written for tensors with values. Here they get tensors that have only
+lengths, some of them unknown. If a function only passes those lengths on, the ops that it calls are the gradient, and
+they are called again on the real tensors. If it needs an unknown length, the trial fails with `NotKnownError`.
 """
 
 from __future__ import annotations
@@ -30,22 +30,22 @@ class Called(NamedTuple):
 
 
 class GradientTrace(Trace):
-    """A trace that notes the ops called."""
+    """A trace that records the called ops."""
 
     def __init__(self) -> None:
-        """Starts with nothing."""
+        """Starts empty."""
         super().__init__()
         self.calls: list[Called] = []
 
     def stand_in(
         self, dims: Sequence[int | None] | None, dtype: DType, like: Sequence[Any] | None = None
     ) -> GraphTensor:
-        """Returns a tensor that stands for one of another graph.
+        """Returns a counterpart for a tensor of another graph.
 
         Args:
-          dims: its lengths, None for each that is not known.
+          dims: its lengths; None for unknown ones.
           dtype: the type of its elements.
-          like: lengths that it shares with others, where that is known.
+          like: lengths that it is known to share with other tensors.
         """
         tensor = self.placeholder(dims, dtype)
         lengths = lengths_of(tensor)
@@ -54,7 +54,7 @@ class GradientTrace(Trace):
         return tensor
 
     def add(self, op: Any, inputs: Sequence[Any], attrs: dict[str, Any], name: str | None) -> Any:
-        """Notes a call down, and makes its node."""
+        """Records a call and creates its node."""
         inputs = convert_inputs(op, inputs)
         attrs = {key: self._as_tensors(value) for key, value in attrs.items()}
         result = super().add(op, inputs, attrs, name)
@@ -63,16 +63,16 @@ class GradientTrace(Trace):
 
     @block
     def name_scope(self, name: str | None) -> Change[str]:
-        """Gives a name as it came: what is free, and what stands in front, the graph says that the op is added to."""
+        """Returns a name unchanged: the graph that the op is added to makes it unique and adds the scope."""
         return self._changed("tf.name_scope", self._around, name or "")
 
 
 def repeated(calls: Sequence[Called], mapping: dict[GraphTensor, GraphTensor], graph: SymbolicGraph) -> None:
-    """Calls the ops of a trial again.
+    """Repeats the calls of a trial in a graph.
 
     Args:
-      calls: those that count, in order.
-      mapping: the tensors meant by those that were given; gets those that are made.
+      calls: the calls that are needed, in order.
+      mapping: real tensors by their counterparts in the trial; new tensors are added.
       graph: the graph that the ops are added to.
     """
     for op, inputs, attrs, name, outputs in calls:
@@ -83,7 +83,7 @@ def repeated(calls: Sequence[Called], mapping: dict[GraphTensor, GraphTensor], g
 
 
 def meant_by(value: Any, mapping: Mapping[GraphTensor, GraphTensor], graph: SymbolicGraph) -> Any:
-    """Returns what stands for a tensor of a trial, or for those in a list; other values as they are."""
+    """Returns the real tensor for a tensor of a trial, also within lists; other values are unchanged."""
     if value.__class__ is list or value.__class__ is tuple:
         items = [meant_by(item, mapping, graph) for item in value]
         return items if value.__class__ is list else tuple(items)

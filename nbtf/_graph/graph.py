@@ -1,4 +1,4 @@
-"""A graph: nodes that ops noted down, with their names, scopes and devices."""
+"""A graph: nodes recorded by ops, with their names, scopes and devices."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any, NamedTuple
 
-from nbtf._graph import operators as operators  # gives tensors of graphs their operators
+from nbtf._graph import operators as operators  # gives graph tensors their operators
 from nbtf._graph.controls import ControlBlock, to_wait_for
 from nbtf._graph.devices import DeviceBlock, ask_for_devices
 from nbtf._graph.elements import element_of
@@ -33,11 +33,11 @@ class GraphScope(ChangingBlock):
     __slots__ = ("_graph", "_plan")
 
     def __init__(self, graph: SymbolicGraph, plan: Callable[[], Change[Any]] | None = None) -> None:
-        """Takes the graph.
+        """Stores the graph.
 
         Args:
           graph: the graph.
-          plan: returns what else is changed as long as the block is open.
+          plan: returns a further change that lasts while the block is open.
         """
         super().__init__()
         self._graph, self._plan = graph, plan
@@ -55,16 +55,16 @@ class GraphScope(ChangingBlock):
 
     @leaving
     def __exit__(self, *error: object) -> None:
-        """Closes it."""
+        """Closes the block."""
         self._graph.settle()
         self.leave("Exiting graph scope without proper scope nesting")
 
 
 class _Surroundings(NamedTuple):
-    """What the open blocks of a graph say about the next node."""
+    """The settings of a graph's open blocks for the next node."""
 
     names: str = ""
-    """What stands in front of its name, without the last `/`."""
+    """The prefix of its name, without the last `/`."""
     devices: tuple[DeviceBlock, ...] = ()
     controls: tuple[ControlBlock, ...] = ()
     colocated: tuple[Operation, ...] = ()
@@ -72,51 +72,51 @@ class _Surroundings(NamedTuple):
 
 
 class SymbolicGraph:
-    """Nodes and the tensors between them; while it is the default, ops are added to it instead of being run.
+    """Nodes and the tensors between them; while it is the default graph, ops are added to it instead of run.
 
-    One thread at a time may build it: its open blocks are its own, not the thread's.
+    Only one thread at a time may build it: its open blocks belong to the graph, not to the thread.
     """
 
     compares_elements = False
     """Whether `==` between its tensors is an op."""
     building_function = False
-    """Whether it is the body of a function; never, here."""
+    """Whether it is the body of a function; always false here."""
 
     def __init__(self) -> None:
-        """Makes a graph without nodes."""
+        """Creates a graph without nodes."""
         self._nodes: dict[str, Operation] = {}
         self._names = Names()
         self._around = _Surroundings()
         self._unnamed: list[GraphTensor] = []
 
-    # Being the default
+    # The default graph
 
     def as_default(self) -> AbstractContextManager[SymbolicGraph]:
-        """Makes this graph the one that ops are added to, inside a `with`."""
+        """Returns a `with` block in which ops are added to this graph."""
         return GraphScope(self)
 
     def inside(self) -> AbstractContextManager[Any]:
-        """Returns `as_default()`, or a block that does nothing where this is the default already."""
+        """Returns `as_default()`, or a block that does nothing if this graph is already the default."""
         scope = SCOPE()
         return nullcontext() if scope is not None and scope.graph is self else GraphScope(self)
 
     def reaches(self, graph: SymbolicGraph) -> bool:
-        """Tells whether nodes here may take tensors of a graph: of this one alone; a branch is inside another."""
+        """Returns whether nodes here may use tensors of a graph: of this graph only, but branches override this."""
         return graph is self
 
     # Adding nodes
 
     def add(self, op: Op, inputs: Sequence[Any], attrs: dict[str, Any], name: str | None) -> Any:
-        """Notes an op down instead of running it; the road calls this while the graph is open.
+        """Records an op instead of running it; the road calls this while the graph is open.
 
         Args:
           op: the op.
-          inputs: tensors of a graph, eager tensors and values, which become constants; a list where it takes one.
+          inputs: tensors of a graph, eager tensors, and values, which become constants; lists where it takes lists.
           attrs: its attributes.
-          name: what the node is to be called; None for the op's own name.
+          name: name of the node; None for the op's own name.
 
         Returns:
-          The output, or a list of them, as the op run eagerly would return.
+          The output, or a list of outputs, as the op returns eagerly.
         """
         owner = self._owner_of(flat(inputs))
         if owner is not self:
@@ -149,13 +149,13 @@ class SymbolicGraph:
         return tensor
 
     def constant(self, array: Any, dtype: DType, value: Any = None, requested: DType | None = None) -> GraphTensor:
-        """Returns a constant that the op which takes it will name; the road calls this while the graph is open.
+        """Returns a constant whose name comes from the op that uses it; the road calls this while the graph is open.
 
         Args:
           array: its values.
           dtype: their dtype.
-          value: what they were read of.
-          requested: the dtype asked for then.
+          value: the Python value that it was made from.
+          requested: the dtype that was requested.
         """
         self._check_open()
         tensor = GraphTensor(self, dtype, TensorShape(array.shape))
@@ -164,12 +164,12 @@ class SymbolicGraph:
         return tensor
 
     def add_source(self, record: Any, name: str, attrs: Mapping[str, Any], specs: Known) -> Operation:
-        """Adds a node without inputs: a constant, a placeholder, one that does nothing.
+        """Adds a node without inputs, such as a constant, a placeholder, or a `NoOp`.
 
         Args:
-          record: what it is, see `Source`.
-          name: what it is to be called.
-          attrs: what is to be known of it.
+          record: its kind; see `Source`.
+          name: its name.
+          attrs: its attributes.
           specs: shape and dtype of each output.
         """
         self._check_open()
@@ -187,18 +187,18 @@ class SymbolicGraph:
         specs: Callable[[str], Known],
         link: Link | None = None,
     ) -> Operation:
-        """Adds a node whose outputs its maker knows: one that stands for a variable or takes it.
+        """Adds a node with outputs known in advance: one that represents a variable or uses it.
 
         Args:
-          record: what it is.
+          record: its kind.
           arguments: tensors of this graph, and eager ones.
-          attrs: what is to be known of it.
-          name: what it is to be called.
-          specs: returns shape and dtype of each output, or raises, when the name is decided.
+          attrs: its attributes.
+          name: its name.
+          specs: returns shape and dtype of each output, or raises, once the name is decided.
           link: how the outputs lead to a variable.
         """
         self._check_open(record)
-        self._owner_of(arguments)  # one graph, or an error
+        self._owner_of(arguments)  # raises if they belong to several graphs
         arguments = [self._own(value) for value in arguments]
         full_name = self.scoped_name(name)
         check_node_name(full_name)
@@ -207,20 +207,20 @@ class SymbolicGraph:
         return node
 
     def settle(self) -> None:
-        """Gives the constants that no op has taken nodes called `Const`, in the order in which they were made."""
+        """Gives unused constants nodes named `Const`, in the order in which they were made."""
         unnamed, self._unnamed = self._unnamed, []
         for tensor in unnamed:
             self._make_constant(tensor, self.scoped_name("Const"))
 
     def name_constant(self, tensor: GraphTensor, name: str) -> None:
-        """Gives a constant that no op has taken a node of this name, inside the open scope."""
+        """Gives an unused constant a node of this name, in the open scope."""
         full_name = self.scoped_name(name)
         check_node_name(full_name)
         self._unnamed = [item for item in self._unnamed if item is not tensor]
         self._make_constant(tensor, full_name)
 
     def _name_constants(self, arguments: Sequence[Any], node: str, names: Sequence[str]) -> None:
-        """Names the constants that a node takes after it, such as `add/y`; others that wait become `Const`."""
+        """Names a node's constants after it, such as `add/y`; other unnamed constants become `Const`."""
         if not self._unnamed:
             return
         constant_names: dict[GraphTensor, str] = {}
@@ -251,7 +251,7 @@ class SymbolicGraph:
         link: Link | None = None,
         inputs: Sequence[GraphTensor] | None = None,
     ) -> Operation:
-        """Makes a node and its outputs, after what the open blocks say."""
+        """Creates a node and its outputs with the settings of the open blocks."""
         inputs = flat(arguments) if inputs is None else inputs
         sources = [tensor.op for tensor in inputs]
         node = Operation(self, name, record, arguments, attrs, to_wait_for(self._around.controls, sources))
@@ -274,24 +274,24 @@ class SymbolicGraph:
         return node
 
     def note(self, node: Operation) -> None:
-        """Is called with each new node; graphs that tapes listen to do more."""
+        """Called with each new node; graphs that tapes record override it."""
 
     def _stand_beside(self, node: Operation) -> None:
         references = [tensor.op for tensor in node.reference_inputs if tensor._link == "reference"]
         beside = [*self._around.colocated, *references]
         groups = [name[5:].decode() for neighbour in beside for name in neighbour.colocation_groups()]
         node.colocated_with = tuple(sorted({*groups, *self._around.groups}))
-        for reference in references:  # TensorFlow 1 decides so at once, and does not look at `device` blocks
+        for reference in references:  # as TensorFlow 1, which ignores `device` blocks here
             node.ask_for_device(reference.device)
         for reference in self._around.colocated:
             if reference.device:
                 node.ask_for_device(reference.device)
 
     def _owner_of(self, inputs: Sequence[Any]) -> SymbolicGraph:
-        """Returns the graph that the inputs belong to: this one, if there are none.
+        """Returns the graph that the inputs belong to; without inputs, this graph.
 
         Raises:
-          ValueError: they belong to several.
+          ValueError: if they belong to several graphs.
         """
         first: GraphTensor | None = None
         for value in inputs:
@@ -305,7 +305,7 @@ class SymbolicGraph:
         return self if first is None else first.graph
 
     def _own(self, value: Any) -> Any:
-        """Returns an input as a tensor of this graph; the value of an eager tensor becomes a constant."""
+        """Returns an input as a tensor of this graph; an eager tensor becomes a constant."""
         if value.__class__ is list:
             return [self._own(item) for item in value]
         if value.__class__ is Tensor:
@@ -315,31 +315,31 @@ class SymbolicGraph:
         return value
 
     def _check_open(self, record: Any = None) -> None:
-        """Raises an error if no more nodes may be added, or none of this record."""
+        """Raises an error if the graph accepts no more nodes, or none with this record."""
 
     # Names
 
     def unique_name(self, name: str, mark_as_used: bool = True) -> str:
-        """Returns a name inside the open scope that no node or scope has."""
+        """Returns a name in the open scope that no node or scope uses."""
         names = self.get_name_scope()
         return self._names.unique(f"{names}/{name}" if names else name, mark_as_used)
 
     def scoped_name(self, name: str) -> str:
-        """Returns the whole name of a new node; one that ends with `/` is whole already."""
+        """Returns the full name of a new node; a name that ends with `/` is already full."""
         return name[:-1] if name.endswith("/") else self.unique_name(name)
 
     @block
     def name_scope(self, name: str | None) -> Change[str]:
-        """Puts a name in front of those of the nodes made inside.
+        """Prefixes the names of the nodes made inside.
 
         Args:
-          name: the name; one that ends with `/` opens a scope again; None or empty leaves all scopes.
+          name: the name; one that ends with `/` reopens a scope; None or empty leaves all scopes.
 
         Returns:
-          A block that gives what stands in front, such as `tower/`.
+          A block that yields the prefix, such as `tower/`.
 
         Raises:
-          ValueError: when the block is entered: no scope can be called so.
+          ValueError: if the name is not valid for a scope; raised on entering the block.
         """
         if name:
             check_scope_name(name, self.get_name_scope())
@@ -358,7 +358,7 @@ class SymbolicGraph:
         return Change(title, self._turn_to, self._around, inner, result)
 
     def _turn_to(self, around: _Surroundings) -> None:
-        """Says what is said about the next node; the constants that wait for their names are still as before."""
+        """Changes the settings for the next node; constants still unnamed are settled under the old settings."""
         try:
             self.settle()
         finally:
@@ -368,22 +368,22 @@ class SymbolicGraph:
 
     @block
     def device(self, device_name_or_function: Any) -> Change[None]:
-        """Says where the nodes made inside are to run; whether such a device exists is asked when they run.
+        """Sets the device of the nodes made inside; whether it exists is checked when they run.
 
         Args:
           device_name_or_function: a device string or spec, which fills what inner blocks leave open; a function that
-            gets each node and returns a device; None to forget the outer blocks.
+            takes each node and returns a device; None to ignore the outer blocks.
         """
         devices = (*self._around.devices, DeviceBlock(device_name_or_function))
         return self._changed("tf.device", self._around._replace(devices=devices))
 
     @block
     def colocate_with(self, op: Any, ignore_existing: bool = False) -> Change[None]:
-        """Makes the nodes inside stand on the device of another one, whatever `device` blocks say.
+        """Places the nodes inside on the device of another node, regardless of `device` blocks.
 
         Args:
-          op: a node or one of its tensors; None to forget the outer blocks.
-          ignore_existing: whether outer blocks of this kind are forgotten.
+          op: a node or one of its tensors; None to ignore the outer blocks.
+          ignore_existing: whether to ignore outer blocks of this kind.
         """
         outer = () if ignore_existing or op is None else self._around.colocated
         colocated = outer if op is None else (*outer, self._node_of(op))
@@ -391,7 +391,7 @@ class SymbolicGraph:
 
     @block
     def grouped_with(self, name: str) -> Change[None]:
-        """Makes the nodes inside stand on the device of a node of this name, which need not be there yet."""
+        """Places the nodes inside on the device of the node with this name, which need not exist yet."""
         return self._changed("tf.Variable", self._around._replace(groups=(*self._around.groups, name)))
 
     @block
@@ -399,7 +399,7 @@ class SymbolicGraph:
         """Makes the nodes inside wait for others.
 
         Args:
-          control_inputs: nodes or tensors; None to forget the outer blocks.
+          control_inputs: nodes or tensors to wait for; None to ignore the outer blocks.
         """
         waiting = ControlBlock([self._node_of(element) for element in control_inputs or ()])
         controls = (waiting,) if control_inputs is None else (*self._around.controls, waiting)
@@ -407,22 +407,22 @@ class SymbolicGraph:
 
     @block
     def outermost(self) -> Change[None]:
-        """Makes the nodes inside wait for nothing, and puts no name in front of theirs."""
+        """Removes all dependencies and name prefixes for the nodes inside."""
         return self._changed("tf.init_scope", self._around._replace(names="", controls=(ControlBlock([]),)))
 
     def _node_of(self, element: Any) -> Operation:
         element = self.as_graph_element(element)
         return element.op if isinstance(element, GraphTensor) else element
 
-    # Looking things up
+    # Looking up elements
 
     def as_graph_element(self, obj: Any, allow_tensor: bool = True, allow_operation: bool = True) -> Any:
-        """Returns the tensor or node that a name, a tensor or a node stands for.
+        """Returns the tensor or node that a name, a tensor or a node refers to.
 
         Raises:
-          TypeError: it is something else.
-          ValueError: it is of a kind that is not allowed, or of another graph.
-          KeyError: there is no such name.
+          TypeError: if `obj` is of another type.
+          ValueError: if it is of a disallowed kind or belongs to another graph.
+          KeyError: if the name does not exist.
         """
         self.settle()
         return element_of(obj, self, self._nodes, allow_tensor, allow_operation)
@@ -433,13 +433,13 @@ class SymbolicGraph:
         return list(self._nodes.values())
 
     def get_operation_by_name(self, name: str) -> Operation:
-        """Returns the node of a name; `KeyError` without one."""
+        """Returns the node with this name; raises `KeyError` if it does not exist."""
         if not isinstance(name, str):  # pyright: ignore[reportUnnecessaryIsInstance]  # callers are not checked
             raise TypeError(f"Operation names are strings (or similar), not {type(name).__name__}.")
         return self.as_graph_element(name, allow_tensor=False)
 
     def get_tensor_by_name(self, name: str) -> GraphTensor:
-        """Returns the tensor of a name such as `a:0`; `KeyError` without one."""
+        """Returns the tensor with a name such as `a:0`; raises `KeyError` if it does not exist."""
         if not isinstance(name, str):  # pyright: ignore[reportUnnecessaryIsInstance]  # callers are not checked
             raise TypeError(f"Tensor names are strings (or similar), not {type(name).__name__}.")
         return self.as_graph_element(name, allow_operation=False)
@@ -450,48 +450,48 @@ class SymbolicGraph:
         self.settle()
         return len(self._nodes)
 
-    # Values, which a graph by itself does not have
+    # Values, which only graphs with sessions have
 
     def evaluate(self, tensor: GraphTensor, feed_dict: Any, session: Any) -> Any:
-        """Returns the value of a tensor, if there is who computes it."""
+        """Returns the value of a tensor; subclasses with sessions override this."""
         raise NotImplementedError(f"{tensor!r} is symbolic: it has no value while a function is traced.")
 
     def run_operation(self, operation: Operation, feed_dict: Any, session: Any) -> None:
-        """Runs a node, if there is who runs it."""
+        """Runs a node; subclasses with sessions override this."""
         raise NotImplementedError(f"{operation!r} is symbolic: it cannot run while a function is traced.")
 
     def advice(self, instead: str) -> str:
-        """Returns what to do where a tensor's value is not there yet."""
-        return f"Its value is only there when a session runs the graph: fetch it with `Session.run`, or {instead}."
+        """Returns advice for code that needs a tensor's value before a run."""
+        return f"Its value exists only when a session runs the graph: fetch it with `Session.run`, or {instead}."
 
     @property
     def advice_on_arrays(self) -> str:
-        """What to do where NumPy asks for a value."""
-        return self.advice("use a function of tf instead of one of NumPy")
+        """Advice for passing a graph tensor to NumPy."""
+        return self.advice("use a tf function instead of a NumPy function")
 
     def refuse(self, tensor: GraphTensor) -> TypeError:
-        """Returns what an op that runs at once raises for a tensor."""
+        """Returns the error for using a graph tensor in an eager op."""
         return TypeError(
-            f"{tensor!r} belongs to a graph: it has no value before a session runs. Ops run at once here; they are "
-            "added to the graph inside `with graph.as_default():`, after `disable_eager_execution()`, or with "
+            f"{tensor!r} belongs to a graph: it has no value before a session runs. Ops run eagerly here. To add ops "
+            "to the graph, use `with graph.as_default():`, `disable_eager_execution()`, or "
             "`import nbtf.compat.v1 as tf`."
         )
 
     def shown_shape(self, shape: TensorShape) -> TensorShape:
-        """Returns a shape as whoever reads the property of a tensor gets it."""
+        """Returns a shape as the `shape` property of a tensor shows it."""
         return shape
 
     def read_shape(self, shape: Any) -> TensorShape:
-        """Returns the shape that a program has described."""
+        """Returns the shape that a program described."""
         return TensorShape(shape)
 
     def shape_text(self, shape: TensorShape) -> str:
-        """Returns a shape as the texts of tensors show it."""
+        """Returns a shape as tensors print it."""
         return str(shape)
 
 
 def convert_inputs(op: Op, inputs: Sequence[Any]) -> Sequence[Any]:
-    """Returns the inputs as tensors; where all are tensors of a graph already, their dtypes are looked at later."""
+    """Returns the inputs as tensors; if all are graph tensors already, their dtypes are checked later."""
     if all([value.__class__ is GraphTensor for value in flat(inputs)]):
         return [list(value) if value.__class__ is tuple else value for value in inputs]
     return op.convert(inputs)

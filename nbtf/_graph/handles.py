@@ -1,7 +1,7 @@
-"""Objects that a traced function takes as tensors (iterators, datasets, optionals), and the values that specs describe.
+"""Tensors for objects that a traced function takes (iterators, datasets, optionals), and for values given as specs.
 
-Such an object is a composite, as a ragged tensor is: a spec, which is part of the function's signature, and a handle.
-The handle is a tensor of dtype `variant` whose value is the object, so that another call may bring another one.
+Such an object is a composite, like a ragged tensor: a spec, which is part of the function's signature, and a handle.
+The handle is a tensor of dtype `variant` whose value is the object, so another call can pass another object.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ HANDLE: Known = [(TensorShape(()), variant)]
 """Shape and dtype of a handle."""
 
 _SPECS = FunctionGraph("specs")
-"""The graph of the tensors that stand for specs."""
+"""The graph of the tensors that represent specs."""
 
 
 def handle_of(value: Any) -> Tensor:
@@ -42,7 +42,7 @@ def object_of(handle: Any) -> Any:
 
 
 def function_graph() -> Any:
-    """Returns the graph of the function that is being traced; None where there is none."""
+    """Returns the graph of the function that is being traced, or None."""
     graph = open_graph()
     return graph if hasattr(graph, "call") else None
 
@@ -51,12 +51,12 @@ def function_graph() -> Any:
 
 
 def tensor_like(shape: ShapeLike, dtype: DType) -> GraphTensor:
-    """Returns a tensor that stands for a spec: only its dtype and shape count."""
+    """Returns a tensor for a spec; only its dtype and shape matter."""
     return GraphTensor(_SPECS, dtype, TensorShape(shape))
 
 
 def stand_in(value: Any) -> Any:
-    """Returns a structure with something of the right build in the place of each spec in it."""
+    """Returns a structure with a matching symbolic value in place of each spec."""
     if isinstance(value, TensorSpec):
         return tensor_like(value.shape, value.dtype)
     if hasattr(value.__class__, "_stand_in"):
@@ -67,12 +67,12 @@ def stand_in(value: Any) -> Any:
 
 
 def is_spec(value: Any) -> bool:
-    """Tells whether a function can be traced for a spec: of a tensor, or of what is made of tensors."""
+    """Returns whether a function can be traced for a spec: of a tensor, or of a composite of tensors."""
     return isinstance(value, TensorSpec) or hasattr(value.__class__, "_stand_in")
 
 
 def tensors_described(spec: Any) -> tuple[Known, Callable[[Iterator[Any]], Any]]:
-    """Returns the shapes and dtypes of the tensors in what a spec describes, and what puts such tensors together."""
+    """Returns the shapes and dtypes of the tensors that a spec describes, and a function that assembles them."""
     tensors: list[Any] = []
     put_together = tensors_taken(stand_in(spec), tensors)
     return [(TensorShape(tensor._shape._dims), tensor._dtype) for tensor in tensors], put_together

@@ -1,4 +1,4 @@
-"""Which attributes of an op are inputs in a graph: axes, shapes and other numbers, and how their nodes are called."""
+"""Attributes of ops that are inputs in a graph, such as axes and shapes, and the names of their nodes."""
 
 from __future__ import annotations
 
@@ -15,24 +15,24 @@ from nbtf._types import DType, as_dtype, int32, int64
 
 
 def holds_tensors(value: Any) -> bool:
-    """Tells whether a value is a tensor of a graph, or a list with one in it."""
+    """Returns whether a value is a graph tensor or a list that contains one."""
     if isinstance(value, GraphTensor):
         return True
     return value.__class__ in (list, tuple) and any([holds_tensors(item) for item in value])
 
 
 class Read(NamedTuple):
-    """The attributes of a node: normalised as far as they are known, and those that only a run tells."""
+    """The attributes of a node: normalised as far as they are known, and those that only a run knows."""
 
     attrs: dict[str, Any]
     unknown: frozenset[str]
 
 
 def read_attrs(op: Any, attrs: dict[str, Any]) -> Read:
-    """Returns the attributes of a new node; those given as tensors with the values that the graph knows.
+    """Returns the attributes of a new node; those given as tensors have the values that the graph knows.
 
     Raises:
-      TypeError: a tensor stands for an attribute that is part of the node itself.
+      TypeError: if an attribute that is part of the node itself is given as a tensor.
     """
     symbolic = {name for name, value in attrs.items() if holds_tensors(value)}
     if not symbolic:
@@ -41,7 +41,7 @@ def read_attrs(op: Any, attrs: dict[str, Any]) -> Read:
         name = min(symbolic.difference(op.host_inputs))
         raise TypeError(
             f"The attribute '{name}' of {op.type} is part of the node, so it must be a Python value: "
-            f"{attrs[name]!r} has none before a session runs."
+            f"{attrs[name]!r} has no value before a session runs."
         )
     constants = {name: constant_value(attrs[name]) for name in symbolic}
     unknown = frozenset([name for name, value in constants.items() if value is None])
@@ -53,17 +53,17 @@ def read_attrs(op: Any, attrs: dict[str, Any]) -> Read:
 
 
 def array_of(value: Any, argument: Any, host: HostInput, rank: int | None, dtype: DType) -> Any:
-    """Returns the value that the constant of an attribute has: int32, unless int64 or a number of the result was given.
+    """Returns the constant's value for an attribute: int32, unless int64 or a number of the result dtype was given.
 
     Args:
-      value: the attribute, normalised.
+      value: the normalised attribute.
       argument: the attribute as the program gave it.
-      host: how it is an input.
-      rank: of the op's first input.
-      dtype: of the result.
+      host: how the attribute is an input.
+      rank: rank of the op's first input.
+      dtype: dtype of the result.
 
     Returns:
-      An array; None where nobody gave a value and the shapes do not tell.
+      An array; None if no value was given and the shapes do not determine it.
     """
     if argument is None:
         if callable(host.default):
@@ -76,7 +76,7 @@ def array_of(value: Any, argument: Any, host: HostInput, rank: int | None, dtype
 
 
 def node_inputs(op: Op, inputs: Sequence[GraphTensor], attrs: Mapping[str, GraphTensor]) -> list[Any]:
-    """Returns all inputs of a node in TensorFlow's order, those that are attributes of the op among them."""
+    """Returns all inputs of a node in TensorFlow's order, including those that are attributes of the op."""
     ordered = list(inputs)
     for attr in op.host_inputs:
         if attr in attrs:
@@ -88,16 +88,16 @@ def node_inputs(op: Op, inputs: Sequence[GraphTensor], attrs: Mapping[str, Graph
 def late_attrs(
     graph: Any, op: Op, arguments: Sequence[Any], attrs_given: Mapping[str, Any], read: Read, node: str, in_front: bool
 ) -> dict[str, GraphTensor]:
-    """Returns the tensors that stand for attributes of a new node: those given, constants of the others.
+    """Returns the tensors for attributes of a new node: the given tensors, and constants for other attributes.
 
     Args:
-      graph: the graph, in which constants are made.
+      graph: the graph in which constants are made.
       op: the op.
       arguments: its inputs.
       attrs_given: the attributes as the program gave them.
-      read: what they are; a list with tensors in it becomes one tensor there.
+      read: the attributes as read; a list that contains tensors becomes one tensor in it.
       node: the node's name.
-      in_front: whether those are asked for that stand before all inputs, or the others.
+      in_front: whether to return the attributes that come before all inputs, or those after.
     """
     tensors: dict[str, GraphTensor] = {}
     for attr in op.host_inputs:
@@ -121,7 +121,7 @@ def late_attrs(
 
 
 def _packed(graph: Any, values: Sequence[Any], name: str) -> GraphTensor:
-    """Returns a vector of numbers, some of which only a run tells: a node of its own."""
+    """Returns a node for a vector of numbers, some of which only a run knows."""
     waiting: list[GraphTensor] = graph._unnamed
     graph._unnamed = []
     packed: GraphTensor = find_op("Pack")(list(values), axis=0, name=f"{graph._names.unique(name)}/")

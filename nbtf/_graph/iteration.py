@@ -1,4 +1,4 @@
-"""How elements are taken one by one, at once or each time a traced function runs."""
+"""Takes elements one by one, immediately or each time a traced function runs."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ from nbtf._types import variant
 from nbtf.errors import OperatorNotAllowedInGraphError, OpError, OutOfRangeError
 
 PYTHON_LOOP = "`{}` only supports Python-style iteration in eager mode or within tf.function."
-"""Why `for` fails in a traced function that is not converted: Python cannot count the elements."""
+"""Why `for` fails in a traced function without AutoGraph: Python cannot count the elements."""
 
 
 class Incomplete(NamedTuple):
-    """An element in which some replicas have nothing though its shape says that they have."""
+    """An element that some replicas have no data for, although its shape suggests it."""
 
     element: Any
 
 
 class Cursor:
-    """Where a pass over elements is: how many were taken, and those to come. Several threads may share it."""
+    """The position of a pass over elements, and the elements to come. Several threads may share it."""
 
     __slots__ = ("__weakref__", "_elements", "_lock", "stage", "taken")
 
@@ -42,15 +42,15 @@ class Cursor:
         """Starts at the beginning.
 
         Args:
-          stage: its `start()` returns the elements, its `spec` is their spec.
+          stage: its `start()` returns the elements, and its `spec` is their spec.
         """
-        self.stage: Any = check_has(stage, "start", "stage", "what a dataset begins a pass with: use `iter(dataset)`")
+        self.stage: Any = check_has(stage, "start", "stage", "the stage of a dataset, as in `iter(dataset)`")
         self.taken = 0
         self._lock = new_lock()
         self._elements: Iterator[Any] = stage.start()
 
     def __iter__(self) -> Cursor:
-        """Goes on where it is."""
+        """Returns itself: iteration continues from the current position."""
         return self
 
     def __next__(self) -> Any:
@@ -61,10 +61,10 @@ class Cursor:
         return element.element if element.__class__ is Incomplete else element
 
     def complete(self) -> Any:
-        """Returns the next element; the first that is incomplete is the end.
+        """Returns the next element; the first incomplete element ends the pass.
 
         Raises:
-          StopIteration: if there is none.
+          StopIteration: if there are no more elements.
         """
         with self._lock:
             element = _next_of(self._elements)
@@ -74,7 +74,7 @@ class Cursor:
         return element
 
     def move_to(self, position: int) -> None:
-        """Goes on behind so many elements, counted from the beginning."""
+        """Moves to a position, counted in elements from the beginning."""
         with self._lock:
             self._elements, self.taken = self.stage.start(), position
             for _ in islice(self._elements, position):
@@ -87,9 +87,9 @@ def _next_of(elements: Iterator[Any]) -> Any:
 
 
 class ElementIterator:
-    """The base of the iterators of datasets.
+    """Base class of dataset iterators.
 
-    In a function that is traced, an iterator stands for the one that a call brings: it has a handle and no cursor.
+    While a function is traced, an iterator represents the one that a call passes: it has a handle and no cursor.
     """
 
     __slots__ = ("__weakref__", "_cursor", "_held", "_spec")
@@ -104,7 +104,7 @@ class ElementIterator:
 
     @classmethod
     def of_handle(cls, handle: Any, element_spec: Any) -> Self:
-        """Returns the iterator that a handle stands for: one of a graph, or one that a function has returned."""
+        """Returns the iterator for a handle: one of a graph, or one that a function returned."""
         iterator = cls.__new__(cls)
         iterator._cursor = object_of(handle) if handle.__class__ is Tensor else None
         iterator._spec, iterator._held = element_spec, handle
@@ -129,10 +129,10 @@ class ElementIterator:
         return self._type_spec, [self._handle]
 
     def __iter__(self) -> Self:
-        """Goes on where it is.
+        """Returns itself: iteration continues from the current position.
 
         Raises:
-          OperatorNotAllowedInGraphError: if a function is being traced, in which Python cannot count the elements.
+          OperatorNotAllowedInGraphError: if a function is being traced, where Python cannot count the elements.
         """
         if function_graph() is not None:
             raise OperatorNotAllowedInGraphError(PYTHON_LOOP.format(self._noun))
@@ -151,7 +151,7 @@ class ElementIterator:
         """Returns the next element.
 
         Raises:
-          OutOfRangeError: if there is none.
+          OutOfRangeError: if there are no more elements.
         """
         try:
             return next(self)
@@ -159,7 +159,7 @@ class ElementIterator:
             raise self._at_end() from None
 
     def get_next_as_optional(self) -> Any:
-        """Returns the next element in an optional, which is empty after the last one."""
+        """Returns the next element in an optional, which is empty after the last element."""
         optional = self._optional_class()
         graph = function_graph()
         if graph is not None:
@@ -170,12 +170,12 @@ class ElementIterator:
 
     @staticmethod
     def _next_optional(values: Sequence[Any]) -> list[Any]:
-        """Returns the handle of what an optional holds: the next element in a tuple, empty after the last one."""
+        """Returns the handle of an optional's content: the next element in a tuple, or an empty tuple at the end."""
         cursor: Iterator[Any] = object_of(values[0])
         return [handle_of(tuple(islice(cursor, 1)))]
 
     def _next_in(self, graph: Any) -> Any:
-        """Returns what stands for the next element in a function that is traced."""
+        """Returns a symbolic next element in a function that is being traced."""
         specs, put_together = tensors_described(self.element_spec)
         return put_together(iter(graph.call("IteratorGetNext", self._next_tensors, [self._handle], specs, True)))
 
@@ -188,22 +188,22 @@ class ElementIterator:
     # For subclasses
 
     def _announce(self, op: str) -> None:
-        """Tells observers of an op."""
+        """Notifies observers of an op."""
 
     def _at_end(self) -> OpError:
-        """Returns the error that says that there are no more elements."""
+        """Returns the error for the end of the elements."""
         return OutOfRangeError("End of sequence")
 
     def _optional_class(self) -> Callable[[Any, Any], Any]:
-        """Returns what makes an optional of a handle and a spec."""
+        """Returns a function that makes an optional from a handle and a spec."""
         raise NotImplementedError
 
 
 class IteratorSpec:
-    """Says of an argument that it is an iterator, and what its elements look like."""
+    """The spec of an iterator argument, with the spec of its elements."""
 
     def __init__(self, iterator_class: type[ElementIterator], element_spec: Any) -> None:
-        """Takes the class of the iterator, and the structure of its elements."""
+        """Stores the class of the iterator, and the structure of its elements."""
         self.iterator_class = iterator_class
         self.element_spec: Any = element_spec
 
@@ -213,7 +213,7 @@ class IteratorSpec:
         return self.iterator_class
 
     def is_compatible_with(self, spec_or_value: Any) -> bool:
-        """Tells whether an iterator, or the one that another spec describes, has such elements."""
+        """Returns whether an iterator, or one described by another spec, has such elements."""
         return self == getattr(spec_or_value, "_type_spec", spec_or_value)
 
     def _stand_in(self) -> ElementIterator:
@@ -223,23 +223,23 @@ class IteratorSpec:
         return self.iterator_class.of_handle(items[0], self.element_spec)
 
     def __eq__(self, other: object) -> bool:
-        """Equal if class and elements are."""
+        """Returns whether class and element specs are equal."""
         return isinstance(other, IteratorSpec) and (self.iterator_class, self.element_spec) == (
             other.iterator_class,
             other.element_spec,
         )
 
     def __hash__(self) -> int:
-        """The hash of its text."""
+        """Returns the hash of the spec's text."""
         return hash(repr(self))
 
     def __repr__(self) -> str:
-        """`IteratorSpec(TensorSpec(shape=(), dtype=tf.int64, name=None),)`."""
+        """Returns `IteratorSpec(TensorSpec(shape=(), dtype=tf.int64, name=None),)`."""
         return f"{self.iterator_class.__name__.removeprefix('Owned')}Spec({self.element_spec!r},)"
 
 
 def begin_pass(elements: Any) -> Any:
-    """Returns what `iter` gives for a dataset while a function is traced: each run begins a pass of its own."""
+    """Returns the result of `iter` on a dataset while a function is traced: each run starts its own pass."""
     iterator_class: type[Any] = elements._iterator_class
 
     def begin(values: Sequence[Any]) -> Sequence[Any]:

@@ -1,4 +1,4 @@
-"""The lengths of a tensor where some are only known when a session runs."""
+"""The lengths of a tensor, some of which may be unknown until a session runs."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ if TYPE_CHECKING:
 
 
 class NotKnownError(Exception):
-    """Says that somebody must know a length that only a session will know."""
+    """The value of an unknown length was needed before a session runs."""
 
 
 class UnknownLength:
-    """A length that is not known: it is the same as itself, and where an op takes a length it can be handed on."""
+    """An unknown length: it equals itself, and can be passed on where an op takes a length."""
 
     __slots__ = ("axis", "tensor")
 
     def __init__(self, tensor: GraphTensor, axis: int) -> None:
-        """Takes whose length it is, and along which axis."""
+        """Stores the tensor and the axis that the length belongs to."""
         self.tensor = tensor
         self.axis = axis
 
     def __eq__(self, other: object) -> bool:
-        """Tells whether two lengths are equal: if they are one and the same, and not if the other is negative."""
+        """Returns whether two lengths are equal: True if identical, False if the other is negative."""
         if self is other:
             return True
         if isinstance(other, int) and other < 0:
@@ -38,7 +38,7 @@ class UnknownLength:
         return id(self)
 
     def __index__(self) -> Any:
-        """Returns itself, for those who ask by name, as readers of shapes do."""
+        """Returns itself, for callers of `__index__` such as readers of shapes."""
         return self
 
     def _refuse(self, *operands: Any) -> NoReturn:
@@ -50,39 +50,39 @@ class UnknownLength:
 
 
 class Lengths(tuple[Any, ...]):
-    """The lengths of a tensor, as arrays have them; some may be unknown."""
+    """The lengths of a tensor in the form of an array's shape; some may be unknown."""
 
     __slots__ = ()
 
     def __eq__(self, other: object) -> bool:
-        """Tells whether all lengths are equal; where the ranks differ, nobody looks at them."""
+        """Returns whether all lengths are equal; if the ranks differ, no lengths are compared."""
         if not isinstance(other, tuple):
             return False
         lengths = cast("tuple[Any, ...]", other)
         return len(self) == len(lengths) and all([a is b or a == b for a, b in zip(self, lengths, strict=True)])
 
     def __ne__(self, other: object) -> bool:
-        """Tells whether some lengths differ."""
+        """Returns whether some lengths differ."""
         return not self == other
 
     def __hash__(self) -> int:
-        """Hashes as the tuple."""
+        """Returns the hash of the tuple."""
         return super().__hash__()
 
 
 class LengthsShape(TensorShape):
-    """A shape whose unknown lengths are told from each other."""
+    """A shape that distinguishes its unknown lengths."""
 
     __slots__ = ("lengths",)
 
     def __init__(self, lengths: Sequence[Any] | None) -> None:
-        """Takes lengths, some of them unknown; None if not even their number is known."""
+        """Stores lengths, some of them unknown; None if the rank is unknown."""
         self.lengths = None if lengths is None else Lengths(lengths)
         super().__init__(None if lengths is None else [None if isinstance(n, UnknownLength) else n for n in lengths])
 
     @property
     def shape(self) -> Lengths:
-        """The lengths as an array has them."""
+        """The lengths in the form of an array's shape."""
         if self.lengths is None:
             raise NotKnownError
         return self.lengths
@@ -109,7 +109,7 @@ class LengthsShape(TensorShape):
         return LengthsShape(selection) if isinstance(key, slice) else selection
 
     def __iter__(self) -> Iterator[Any]:
-        """Returns the lengths."""
+        """Iterates over the lengths."""
         return iter(self.shape)
 
     def __len__(self) -> int:
@@ -117,19 +117,19 @@ class LengthsShape(TensorShape):
         return len(self.shape)
 
     def __eq__(self, other: object) -> bool:
-        """Tells whether two shapes are the same."""
+        """Returns whether two shapes are the same."""
         return self.shape == (other.shape if isinstance(other, LengthsShape) else other)
 
     def __hash__(self) -> int:
-        """Hashes as the lengths."""
+        """Returns the hash of the lengths."""
         return hash(self.lengths)
 
 
 def broadcast_lengths(several: Sequence[Sequence[Any] | None]) -> list[Any] | None:
-    """Returns the lengths of what is broadcast: None for one that nobody knows, an unknown one where it alone decides.
+    """Returns the broadcast lengths, None for an undecided length; None for all if the rank of an operand is unknown.
 
     Args:
-      several: the lengths of each operand; None for one of unknown rank.
+      several: the lengths of each operand; None for an operand of unknown rank.
     """
     ranked = [lengths for lengths in several if lengths is not None]
     if len(ranked) < len(several):

@@ -1,4 +1,4 @@
-"""How the nodes and scopes of a graph get names that nobody else has."""
+"""Unique names for the nodes and scopes of a graph."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ VALID_SCOPE_NAME = re.compile(r"^[A-Za-z0-9_.\\/>-]*$")
 
 
 def check_node_name(name: str) -> None:
-    """Raises `ValueError` if no node can be called so."""
+    """Raises `ValueError` if the name is not valid for a node."""
     if not VALID_OP_NAME.match(name):
         raise ValueError(f"`{name}` is not a valid node name. Accepted names conform to Regex /{VALID_OP_NAME}/")
 
 
 def check_scope_name(name: str, inside: str) -> None:
-    """Raises `ValueError` if no scope inside another one, or at the root, can be called so."""
+    """Raises `ValueError` if the name is not valid for a scope inside another one, or at the root."""
     pattern, role = (VALID_SCOPE_NAME, "scope") if inside else (VALID_OP_NAME, "root scope")
     if not pattern.match(name):
         raise ValueError(
@@ -25,20 +25,20 @@ def check_scope_name(name: str, inside: str) -> None:
 
 
 class Names:
-    """The names in use, of nodes and scopes alike; upper and lower case count as the same."""
+    """The names of nodes and scopes in use, compared without regard to case."""
 
     __slots__ = ("_in_use",)
 
     def __init__(self) -> None:
-        """Starts with none."""
+        """Starts without names."""
         self._in_use: dict[str, int] = {}
 
     def unique(self, name: str, mark_as_used: bool = True) -> str:
-        """Returns the name, or the name with the first free number behind it: `x`, `x_1`, `x_2`.
+        """Returns the name, or the name with the first free number appended: `x`, `x_1`, `x_2`.
 
         Args:
-          name: the whole name, scopes included.
-          mark_as_used: whether nobody else may get it.
+          name: the full name, including scopes.
+          mark_as_used: whether to reserve the name.
         """
         key = name.lower()
         number = self._in_use.get(key, 0)

@@ -1,4 +1,4 @@
-"""A graph as text: what `print(op)` and `graph.as_graph_def()` show of nodes, in TensorFlow's form."""
+"""Graphs as text: `print(op)` and `graph.as_graph_def()` show nodes in TensorFlow's form."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from nbtf._shapes import TensorShape
 from nbtf._types import DType, as_dtype, string
 
 _FIELDS = {"keepdims": "keep_dims", "masks": "", "stream": "", "value_index": ""}
-"""Names that attributes have in TensorFlow, where they differ; empty for those that are several or none."""
+"""TensorFlow's attribute names where they differ; empty if an attribute corresponds to several or none."""
 
 
 def attrs_of(node: Any) -> dict[str, Any]:
-    """Returns the attributes of a node as TensorFlow names them, by name, in alphabetical order."""
+    """Returns the attributes of a node under TensorFlow's names, in alphabetical order."""
     record, host = node.record, getattr(node.record, "host_inputs", ())
     form: NodeForm = getattr(record, "form", NodeForm())
     fields = form.fields
@@ -41,7 +41,7 @@ def attrs_of(node: Any) -> dict[str, Any]:
 
 
 def _attr_field(field: str, name: str, value: Any) -> dict[str, Any]:
-    """Returns what stands for one attribute, which is called `field` in TensorFlow."""
+    """Returns TensorFlow's representation of one attribute, which is called `field` there."""
     if isinstance(value, GraphStream):
         return {"seed": value.seed or 0, "seed2": value.seed2 or 0}
     if name == "masks":
@@ -51,37 +51,37 @@ def _attr_field(field: str, name: str, value: Any) -> dict[str, Any]:
 
 
 class AttrValue:
-    """The value of an attribute, in the field that its kind has."""
+    """The value of an attribute, in the field for its kind."""
 
     __slots__ = ("_value",)
 
     def __init__(self, value: Any) -> None:
-        """Takes a Python value."""
+        """Stores a Python value."""
         self._value = value
 
     @property
     def type(self) -> int:
-        """The number of a dtype; 0 where it is no dtype."""
+        """The number of a dtype; 0 for other values."""
         return self._value.as_datatype_enum if isinstance(self._value, DType) else 0
 
     @property
     def b(self) -> bool:
-        """The truth value; False where it is none."""
+        """The truth value; False for other values."""
         return self._value if isinstance(self._value, bool) else False
 
     @property
     def i(self) -> int:
-        """The integer; 0 where it is none."""
+        """The integer; 0 for other values."""
         return self._value if isinstance(self._value, int) else 0
 
     @property
     def f(self) -> float:
-        """The float; 0 where it is none."""
+        """The float; 0 for other values."""
         return self._value if isinstance(self._value, float) else 0.0
 
     @property
     def s(self) -> bytes:
-        """The text; empty where it is none."""
+        """The string; empty for other values."""
         value = self._value
         return value.encode() if isinstance(value, str) else value if isinstance(value, bytes) else b""
 
@@ -96,7 +96,7 @@ class NodeDef:
     __slots__ = ("attr", "device", "input", "name", "op")
 
     def __init__(self, node: Any) -> None:
-        """Takes a node of a graph."""
+        """Reads the description of a node."""
         self.name: str = node.name
         self.op: str = node.type
         waits = [f"^{node.name}" for node in node.control_inputs]
@@ -124,7 +124,7 @@ class NodeDef:
 
 
 def _place_in_text(item: tuple[str, Any]) -> list[int]:
-    """Returns what puts attributes in the order of protocol buffers: backwards, but a name before those it begins."""
+    """Returns a sort key for the order of protocol buffers: reversed, but a name precedes names that start with it."""
     return [-ord(character) for character in item[0]]
 
 

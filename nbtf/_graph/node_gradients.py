@@ -1,4 +1,4 @@
-"""The gradient of one node: what the table's function builds on tensors of the graph, unless it needs values."""
+"""The gradient of one node, built by the op's gradient function on graph tensors unless it needs values."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Flow = Any
 
 
 def as_whole(grad: Flow, like: GraphTensor) -> Flow:
-    """Returns a gradient of rows as one of the whole tensor; others as they are."""
+    """Returns a gradient of rows as a gradient of the whole tensor; other gradients are unchanged."""
     if not isinstance(grad, IndexedSlices):
         return grad
     lengths = like._shape.dims
@@ -36,7 +36,7 @@ def as_whole(grad: Flow, like: GraphTensor) -> Flow:
 
 
 class _Known(NamedTuple):
-    """What a gradient function has built in a trial."""
+    """The ops that a gradient function built in a trial."""
 
     given: list[GraphTensor]
     calls: list[Called]
@@ -47,11 +47,11 @@ _TRIED: dict[Hashable, _Known | None] = {}
 _REMEMBERED = 1024
 
 _FAILURES = (NotKnownError, AttributeError, TypeError, ValueError, IndexError, NotImplementedError, OpError)
-"""What a gradient function may raise if it wants values and finds none."""
+"""Errors that a gradient function may raise because it needs values."""
 
 
 def symbolic_flows(node: Operation, grads: Sequence[Any], needed: Sequence[bool]) -> list[Flow] | None:
-    """Returns the gradients, as the table's function builds them; None if it needs values."""
+    """Returns the gradients as the op's gradient function builds them; None if it needs values."""
     key = _key(node, grads, needed)
     if key is None or key not in _TRIED:
         if len(_TRIED) >= _REMEMBERED:
@@ -68,24 +68,24 @@ def symbolic_flows(node: Operation, grads: Sequence[Any], needed: Sequence[bool]
 
 
 def _distinct(node: Operation) -> list[GraphTensor]:
-    """Returns the tensors that a node depends on, each once: its inputs, and attributes that only a run tells."""
+    """Returns the tensors that a node depends on, each once: its inputs, and attributes known only in a run."""
     return list(dict.fromkeys(node.needed_inputs))
 
 
 def unknown_attrs(node: Operation) -> dict[str, GraphTensor]:
-    """Returns the attributes that only a run tells."""
+    """Returns the attributes that are known only in a run."""
     return {name: tensor for name, tensor in node.late_attrs.items() if name not in node.attrs_known}
 
 
 def _of_rows(flow: Flow, like: GraphTensor) -> Flow:
-    """Returns a gradient of rows with the shape of the whole, as far as it is known."""
+    """Returns a gradient of rows with the shape of the whole tensor, as far as it is known."""
     if isinstance(flow, IndexedSlices) and like._shape.is_fully_defined():
         return IndexedSlices(flow.values, flow.indices, tuple(like._shape.as_list()))
     return flow
 
 
 def _key(node: Operation, grads: Sequence[Any], needed: Sequence[bool]) -> Hashable:
-    """Returns what a trial depends on; None if it cannot be told from others."""
+    """Returns a cache key for a trial; None if the trial cannot be cached."""
     inputs = node.needed_inputs
     numbers = {tensor: number for number, tensor in enumerate(_distinct(node))}
     lists = tuple([len(tensor) if tensor.__class__ is list else -1 for tensor in node.arguments])
@@ -141,7 +141,7 @@ def _tried(node: Operation, grads: Sequence[Any], pattern: Sequence[bool]) -> _K
 
 
 def needed_arguments(node: Operation, needed: Sequence[bool]) -> tuple[bool, ...]:
-    """Returns for which arguments of an op somebody asks: for a list, if for one in it."""
+    """Returns for which arguments a gradient is needed; for a list, whether any of its items needs one."""
     flags = iter(needed)
     return tuple(
         [any([next(flags) for _ in value]) if value.__class__ is list else next(flags) for value in node.arguments]
@@ -149,7 +149,7 @@ def needed_arguments(node: Operation, needed: Sequence[bool]) -> tuple[bool, ...
 
 
 def filled(flows: Any, node: Operation) -> list[Any]:
-    """Returns a gradient function's result with a list for each argument that is one."""
+    """Returns a gradient function's result with a list for each argument that is a list."""
     return [
         [None] * len(value) if flow is None and value.__class__ is list else flow
         for flow, value in zip(flows, node.arguments, strict=True)

@@ -1,7 +1,7 @@
-"""How branches and loops carry values that are made of several tensors: each as a tuple of a class of its own.
+"""Lets branches and loops carry values that consist of several tensors, each as a tuple of its own class.
 
-So the functions on nested structures take such values apart and put them together as they do any tuple, and two values
-have the same structure if they are of one class and, say, have equally many replicas.
+The functions on nested structures then take such values apart and assemble them like any tuple. Two values have the
+same structure if they share a class and, for example, the number of replicas.
 """
 
 from __future__ import annotations
@@ -28,17 +28,17 @@ def _class_of(build: Any, keys: tuple[Any, ...]) -> type[Parts]:
 
 
 def opened(structure: Any) -> Any:
-    """Returns a structure with `Parts` in the place of its composites; the structure itself if it has none."""
+    """Returns a structure with `Parts` in place of its composites; the structure itself if it has none."""
     return _replaced(structure, _is_composite, _open)
 
 
 def closed(structure: Any) -> Any:
-    """Returns a structure with the composites that `opened` has taken apart."""
+    """Returns a structure with the composites that `opened` took apart."""
     return _replaced(structure, lambda value: isinstance(value, Parts), _close)
 
 
 def _is_composite(value: Any) -> bool:
-    """Tells composites from other values; a `TensorArray` is not opened, since loops know what they learn of it."""
+    """Returns whether a value is a composite to open; a `TensorArray` is not, since loops refine its shape."""
     return not is_nested(value) and not isinstance(value, TensorArray) and parts_of(value) is not None
 
 

@@ -1,4 +1,4 @@
-"""The gradient of an op in a traced function, where lengths are only known when the function runs."""
+"""The gradient of an op in a traced function, if lengths are known only when the function runs."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ from nbtf._shapes import TensorShape
 
 
 def has_open_lengths(tensors: Sequence[Any]) -> bool:
-    """Tells whether a length of some tensors is only known when the function runs."""
+    """Returns whether a length of some tensors is known only when the function runs."""
     shapes = [tensor._shape._dims for tensor in flat(tensors) if tensor.__class__ is GraphTensor]
     return any([dims is None or None in dims for dims in shapes])
 
 
 class OpenGradient:
-    """The call that tapes record for an op on tensors with open lengths.
+    """The call that tapes record for an op on tensors with unknown lengths.
 
-    A gradient function of the table is written for known lengths. In a trial it may turn out that it only hands them
-    on: then its ops are added to the graph. Otherwise the function is called whenever the graph runs, with values.
+    Gradient functions of the op table are written for known lengths. If a trial shows that a function only passes
+    lengths on, its ops are added to the graph. Otherwise it is called with values whenever the graph runs.
     """
 
     taped = AT_LENGTH
@@ -36,7 +36,7 @@ class OpenGradient:
     keeps_inputs = keeps_outputs = has_gradient = True
 
     def __init__(self, op: Op) -> None:
-        """Takes the op."""
+        """Stores the op."""
         self.type, self.inputs = op.type, op.inputs
         self._op = op
 
@@ -80,12 +80,12 @@ class OpenGradient:
 
 
 def _normalised(op: Op, name: str, value: Any) -> Any:
-    """Returns an attribute as gradients want it."""
+    """Returns an attribute in the form that gradient functions take."""
     return op.normalisers[name](value) if name in op.normalisers else value
 
 
 def has_tensors(value: Any) -> bool:
-    """Tells whether an attribute is only known when the function runs."""
+    """Returns whether an attribute is known only when the function runs."""
     if value.__class__ is list or value.__class__ is tuple:
         return any([has_tensors(item) for item in value])
     return value.__class__ is GraphTensor

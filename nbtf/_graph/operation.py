@@ -1,4 +1,4 @@
-"""A node of a graph: an op with its inputs, noted down instead of run."""
+"""A node of a graph: an op with its inputs, recorded instead of run."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ if TYPE_CHECKING:
 
 
 class Source:
-    """What a node without inputs is, besides the ops of the table: `Const`, `Placeholder`, `NoOp`."""
+    """The record of a node without inputs that is not in the op table: `Const`, `Placeholder`, `NoOp`."""
 
     __slots__ = ("type",)
 
     def __init__(self, type: str) -> None:
-        """Takes the op type."""
+        """Stores the op type."""
         self.type = type
 
     def __repr__(self) -> str:
-        """Names the op type."""
+        """Returns a text with the op type."""
         return f"<source {self.type}>"
 
 
@@ -32,10 +32,10 @@ NO_OP = Source("NoOp")
 
 
 class Operation:
-    """One node of a graph. Ops make them while a graph is open.
+    """One node of a graph. Ops create nodes while a graph is open.
 
-    `record` says what to run: an op of the table with `attrs` and `arguments`, its inputs as the op takes them, lists
-    included; or a `Source`, whose value a constant has in `attrs["value"]`.
+    `record` is the op to run. For an op of the table, `attrs` and `arguments` hold its attributes and its inputs as the
+    op takes them, including lists. For a `Source`, a constant has its value in `attrs["value"]`.
     """
 
     def __init__(
@@ -47,7 +47,7 @@ class Operation:
         attrs: Mapping[str, Any],
         control_inputs: Sequence[Operation],
     ) -> None:
-        """Makes a node that has no outputs yet; the graph gives it those."""
+        """Creates a node without outputs; the graph adds them."""
         self.graph = graph
         self.name = name
         self.record = record
@@ -58,13 +58,13 @@ class Operation:
         self.outputs: list[GraphTensor] = []
         self.colocated_with: tuple[str, ...] = ()
         self.late_attrs: dict[str, GraphTensor] = {}
-        """The inputs that are attributes of the op: its shape, its axis."""
+        """The inputs that are attributes of the op, such as its shape or its axis."""
         self.attrs_known: frozenset[str] = frozenset()
-        """Those of them whose value the graph knows; `attrs` has it."""
+        """Those of them with a value known to the graph, which is in `attrs`."""
         self.on_variables: bool = any([tensor._link is not None for tensor in self.inputs])
-        """Whether it stands for a variable, or takes one or what was read of one."""
+        """Whether it represents a variable, or uses a variable or a value read from one."""
         self.number = 0
-        """How many nodes the graph had before it."""
+        """The number of nodes that the graph had before it."""
         self._device = ""
 
     @property
@@ -74,18 +74,18 @@ class Operation:
 
     @property
     def device(self) -> str:
-        """The device asked for; empty when none was. Running does not change it."""
+        """The requested device; empty if none was requested. Running the node does not change it."""
         return self._device
 
     def ask_for_device(self, device: str) -> None:
-        """Sets the device asked for, as it is spelled."""
+        """Sets the requested device, in the given spelling."""
         self._device = device
 
     def attrs_with(self, values: Mapping[GraphTensor, Any]) -> dict[str, Any]:
         """Returns the attributes for one run.
 
         Args:
-          values: the values there are so far, by tensor; they count for attributes that are inputs.
+          values: the values so far, by tensor; used for attributes that are inputs.
         """
         if not self.late_attrs:
             return self.attrs
@@ -94,13 +94,13 @@ class Operation:
 
     @property
     def needed_inputs(self) -> list[GraphTensor]:
-        """The inputs that must have a value before it runs: not those attributes that the graph knows."""
+        """The inputs that need a value before the node runs: all except attributes that the graph knows."""
         late_tensors = [tensor for name, tensor in self.late_attrs.items() if name not in self.attrs_known]
         return [*flat(self.arguments), *late_tensors]
 
     @property
     def reference_inputs(self) -> tuple[GraphTensor, ...]:
-        """The inputs through which it reaches a variable itself, not its value: it must run where that lives."""
+        """The inputs that refer to a variable itself, not to its value: the node must run on the variable's device."""
         if not getattr(self.record, "resource", False):
             return ()
         return tuple([tensor for tensor in self.inputs[:1] if tensor._link is not None])
@@ -110,14 +110,14 @@ class Operation:
         return tuple(self.outputs)
 
     def colocation_groups(self) -> list[bytes]:
-        """Returns the nodes that it must stand beside, as `loc:@name`; itself when there are none."""
+        """Returns the nodes that it is colocated with, as `loc:@name`; the node itself if there are none."""
         return [f"loc:@{name}".encode() for name in self.colocated_with or (self.name,)]
 
     def run(self, feed_dict: Any = None, session: Any = None) -> None:
-        """Runs it in a session or the default one.
+        """Runs the node in the given session or in the default session.
 
         Raises:
-          ValueError: there is no session, or it has another graph.
+          ValueError: if no session is open, or if the session has another graph.
         """
         self.graph.run_operation(self, feed_dict, session)
 
@@ -125,7 +125,7 @@ class Operation:
         """Returns an attribute.
 
         Raises:
-          ValueError: there is none of that name.
+          ValueError: if the node has no attribute of this name.
         """
         attrs = attrs_of(self)
         if name not in attrs:
@@ -134,7 +134,7 @@ class Operation:
 
     @property
     def node_def(self) -> NodeDef:
-        """What it is, in the form in which TensorFlow writes graphs."""
+        """The node's description, in the form in which TensorFlow writes graphs."""
         return NodeDef(self)
 
     def __str__(self) -> str:
@@ -147,7 +147,7 @@ class Operation:
 
 
 def flat(arguments: Sequence[Any]) -> list[Any]:
-    """Returns the inputs of an op one by one, those in lists as well."""
+    """Returns the inputs of an op one by one, including those in lists."""
     tensors: list[Any] = []
     for value in arguments:
         if value.__class__ is list or value.__class__ is tuple:

@@ -1,4 +1,4 @@
-"""What `+`, `*` and the other operators between tensors of a graph build, and how the nodes are called."""
+"""The nodes that `+`, `*` and other operators between graph tensors build, and the names of these nodes."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ Function = Callable[..., Any]
 
 
 def _quotient(x: Any, y: Any, name: str) -> Any:
-    """Returns `x / y`; integers are cast in nodes of their own, after the constant that one of them may be."""
+    """Returns `x / y`. Integers are cast in separate nodes, which come after a constant operand."""
     second = preferring(y, x._dtype)
     for value, letter in ((x, "x"), (second, "y")):
         if isinstance(value, GraphTensor):
@@ -39,7 +39,7 @@ def _quotient(x: Any, y: Any, name: str) -> Any:
     return truediv(x, second, name=name)
 
 
-# The bits of integers are a node of its own below the operator's name, `and/BitwiseAnd`, as in TensorFlow.
+# On integers, a bitwise node is nested under the operator's name, such as `and/BitwiseAnd`, as in TensorFlow.
 
 
 def _both(x: Any, y: Any, name: str) -> Any:
@@ -71,7 +71,7 @@ _NAMED: dict[str, tuple[Function, str]] = {
     "or": (_either, "or"),
     "xor": (_one_of, "xor"),
 }
-"""The operators that also stand after a value, and the names of their nodes."""
+"""The operators that have a reflected form, and the names of their nodes."""
 
 _PLAIN: dict[str, Function] = {
     "lt": less,
@@ -82,7 +82,7 @@ _PLAIN: dict[str, Function] = {
     "abs": abs,
     "invert": _neither,
 }
-"""The operators whose nodes are called after their op."""
+"""The operators whose nodes are named after their op."""
 
 
 def _plain(function: Function) -> Function:
@@ -112,14 +112,14 @@ def _reflected(function: Function, name: str) -> Function:
 
 
 def getitem(self: GraphTensor, key: Any) -> Any:
-    """Returns a part of a tensor: what `tensor[key]` is.
+    """Returns a part of a tensor: the value of `tensor[key]`.
 
     Args:
       self: the tensor.
-      key: an integer, a slice, `...`, None, an integer scalar tensor, several of them; or a bool tensor.
+      key: an integer, a slice, `...`, None, an integer scalar tensor, several of these, or a bool tensor.
 
     Raises:
-      TypeError: a part of the key is nothing of the above.
+      TypeError: if a part of the key is none of the above.
     """
     with self.graph_here().inside():
         dtype = getattr(key, "dtype", None)
@@ -131,7 +131,7 @@ def getitem(self: GraphTensor, key: Any) -> Any:
 
 
 def _ends_of_elements(begin: list[Any], end: list[Any], masks: Masks) -> list[Any]:
-    """Returns where the parts end; that of one element whose place only a run tells stands one further."""
+    """Returns the ends of the parts; for an element whose index only a run knows, the end is the index plus one."""
     return [
         start + 1 if masks.shrink_axis >> number & 1 and isinstance(start, GraphTensor) else stop
         for number, (start, stop) in enumerate(zip(begin, end, strict=True))

@@ -1,4 +1,4 @@
-"""How a traced function runs: its steps in order, each with its values at hand, which go at their last use."""
+"""Runs a traced function: its steps in order, each with its values, which are dropped after their last use."""
 
 from __future__ import annotations
 
@@ -20,23 +20,23 @@ from nbtf._runtime.scopes import EMPTY, HERE, SCOPE, Request, Scope, set_scope
 from nbtf._runtime.seeds import Stream
 
 Values = list[Any]
-"""What a run has so far, by slot; None where nothing is yet, or is needed no more."""
+"""The values of a run so far, by slot; None if a value does not exist yet or is no longer needed."""
 
 Filler = Callable[[Values], Any]
-"""Returns what a step takes."""
+"""Returns an input of a step."""
 
 
 Placing = tuple[Request | None, int | None]
-"""The device that a step asks for, and the replica that it runs in."""
+"""The device that a step requests, and the replica that it runs in."""
 
 _REWRITTEN = 8
-"""How often a plan on arrays is written anew for arguments that lie elsewhere, before it is given up."""
+"""How often a plan on arrays is rewritten for arguments on other devices before plans on arrays are abandoned."""
 
 _AS_CALLED: Placing = None, None
 
 
 class PlannedStep(NamedTuple):
-    """A step with its slots: where its inputs and attributes come from, where its outputs go, what ends with it."""
+    """A step with its slots: the sources of its inputs and attributes, its outputs, and the slots that end with it."""
 
     step: Step
     inputs: tuple[Filler, ...]
@@ -47,15 +47,15 @@ class PlannedStep(NamedTuple):
 
 
 class Plan:
-    """The steps that make some results. Steps that compute what nobody needs are left out."""
+    """The steps that compute some results. Steps whose results are not needed are left out."""
 
     def __init__(self, graph: FunctionGraph, results: Sequence[GraphTensor], arguments: Sequence[Any] = ()) -> None:
         """Orders the steps.
 
         Args:
-          graph: of the function.
-          results: what the function returns.
-          arguments: what each call brings: tensors of the graph, and variables, for which it may bring others.
+          graph: graph of the function.
+          results: the function's results.
+          arguments: tensors of the graph that each call sets, and variables that a call may replace.
         """
         self.graph = graph
         self._slots: dict[int, int] = {id(value): number for number, value in enumerate(arguments)}
@@ -80,7 +80,7 @@ class Plan:
         self._streams: dict[int, Stream] = {}
         self._seeded_by: Any = None
         self._placings = list(dict.fromkeys([_AS_CALLED, *[step.placing for step in planned]]))
-        """What its steps ask for: devices and replicas; the first is nothing."""
+        """The devices and replicas that its steps request; the first entry requests nothing."""
         self._fast: Callable[..., list[Any]] | None = None
         self._arrays: tuple[Sequence[Any], ArrayPlan] | None = None
         self._rewritten = 0
@@ -122,7 +122,7 @@ class Plan:
         return lambda values: value
 
     def _stream(self, of_op: GraphStream) -> Stream:
-        """Returns the numbers of a random op, which go on from call to call until the global seed is set anew."""
+        """Returns the numbers of a random op, which continue from call to call until the global seed is set again."""
         seeded_by = seeds()._op_seeds
         if self._seeded_by is not seeded_by:
             self._streams, self._seeded_by = {}, seeded_by
@@ -132,11 +132,11 @@ class Plan:
         return stream
 
     def run(self, arguments: Sequence[Any], captured: Sequence[Any] | None = None) -> list[Any]:
-        """Runs the steps in the scope that is open; returns the values of the results.
+        """Runs the steps in the open scope, and returns the values of the results.
 
         Args:
-          arguments: values for what each call brings.
-          captured: values for the captures, where they are none themselves.
+          arguments: values that the call passes.
+          captured: values of the captures, if these are not values themselves.
         """
         values: Values = [*arguments, *(self.captured if captured is None else captured)]
         if HERE.first is not None:
@@ -158,7 +158,7 @@ class Plan:
         return [values[slot] for slot in self.results]
 
     def _compute(self, devices: list[Any], values: Values, scopes: list[Scope | None]) -> list[Any]:
-        """Runs the plan on arrays; where a kernel fails, it goes on step by step."""
+        """Runs the plan on arrays; if a kernel fails, continues step by step."""
         if self._arrays is None or self._arrays[0] != devices:
             self._arrays = devices, self._on_arrays(devices, values)
         plan = self._arrays[1]
@@ -188,7 +188,7 @@ class Plan:
         return array_plan(steps, slots, self._stream, devices, values, self.results, self.graph.name)
 
     def _run_placed(self, fast: Callable[..., list[Any]], values: Values) -> list[Any]:
-        """Runs the plan as one function that goes from device to device."""
+        """Runs the plan as one function, across devices."""
         outer = SCOPE()
         scopes = [outer, *[scope_at(placing, outer) for placing in self._placings[1:]]]
         try:
@@ -201,7 +201,7 @@ class Plan:
             set_scope(outer)
 
     def _replay(self, values: Values, first: int = 0) -> None:
-        """Runs the steps one after the other, from a number on, with whoever listens told of each."""
+        """Runs the steps one by one, starting at a number, and notifies observers of each."""
         outer, caller = SCOPE(), current_words()
         is_watched = HERE.watched
         scopes: dict[Placing, Scope | None] = {_AS_CALLED: outer}
@@ -221,7 +221,7 @@ class Plan:
                 results = step.run([filler(values) for filler in inputs], attrs)
                 for slot, value in zip(outputs, results, strict=True):
                     values[slot] = value
-                results = value = None  # nothing lives longer than its last use
+                results = value = None  # no value may outlive its last use
                 for slot in ends:
                     values[slot] = None
         except Exception as error:
@@ -233,13 +233,13 @@ class Plan:
 
 
 def _note_replica(error: Exception, outer: Scope | None, replica: int | None) -> None:
-    """Adds to an error of a step that runs in a replica which one it is."""
+    """Adds the number of the replica to the error of a step that ran in one."""
     if outer is not None and outer.replica is None and outer.strategy is not None and replica is not None:
         outer.strategy.note_replica(error, replica)
 
 
 def scope_at(placing: Placing, outer: Scope | None) -> Scope:
-    """Returns the scope in which the steps of a place run: what they ask for, inside what is open."""
+    """Returns the scope in which the steps of a place run: their requests within the open scope."""
     request, replica = placing
     around = outer or EMPTY
     scope = around.with_(request=request or around.request, replica=around.replica if replica is None else replica)
@@ -273,7 +273,7 @@ def _needed(steps: Sequence[Step], results: Sequence[GraphTensor]) -> list[Step]
 
 
 def _used_steps(step: Step, needed: set[int]) -> list[Step]:
-    """Returns a step that takes each Python value as it is, or as the tensor that others take, too, made before."""
+    """Returns a step and the steps before it. Python values stay values unless another step needs their tensor."""
     steps_before: list[Step] = []
     inputs = [_input_of(value, needed, steps_before) for value in step.inputs]
     return [*steps_before, step.with_inputs(inputs)]

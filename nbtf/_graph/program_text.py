@@ -1,4 +1,4 @@
-"""How are the values that a step takes written, where a plan becomes the text of a function?"""
+"""Writes the values that a step takes when a plan becomes the text of a function."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from nbtf._graph.seeds import GraphStream
 
 
 class ProgramText(ABC):
-    """The lines of a function and the names in its own space: tensors by slot, what else a step takes by name."""
+    """The lines of a function and its global names: tensors are written by slot, other values by name."""
 
     def __init__(self, space: dict[str, Any]) -> None:
-        """Takes the names that every line may use; `stream` is among them."""
+        """Stores the names that every line may use, including `stream`."""
         self._lines: list[str] = []
         self._space = space
 
     def _expression(self, value: Any) -> str:
-        """Returns the expression for what a step takes."""
+        """Returns the expression for an input of a step."""
         tensor = self._tensor_expression(value)
         if tensor is not None:
             return tensor

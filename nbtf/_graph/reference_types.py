@@ -1,4 +1,4 @@
-"""Which dtype the output of a variable's own node has: a reference such as `float32_ref`, or `resource`."""
+"""The dtype of a variable node's output: a reference such as `float32_ref`, or `resource`."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from typing import Any, Literal
 from nbtf._types import DType, as_dtype, resource
 
 Link = Literal["reference", "handle", "alias"]
-"""How an output leads to a variable: as TensorFlow 1's variable, which assigning ops pass on; as a resource; or as what
-was read of a reference, which shows the variable's memory for as long as the run lasts."""
+"""How an output leads to a variable: as a TensorFlow 1 variable, which assigning ops pass on; as a resource; or as a
+value read from a reference, which shows the variable's memory for as long as the run lasts."""
 
-# Source: `DT_FLOAT_REF` and its like in types.proto of TensorFlow 2.21 stand 100 above the types themselves.
+# Source: in types.proto of TensorFlow 2.21, `DT_FLOAT_REF` and its like are 100 above the types themselves.
 _REFERENCES_FROM = 100
 
 
 class ReferenceType(DType):
-    """What a reference to elements of a dtype is called; wherever a dtype is wanted it stands for that."""
+    """The dtype of a reference to elements of a dtype; it acts as that dtype wherever a dtype is expected."""
 
     __slots__ = ("_base",)
 
@@ -31,17 +31,17 @@ class ReferenceType(DType):
 
     @property
     def base_dtype(self) -> DType:
-        """What it refers to."""
+        """The dtype of the elements."""
         return self._base
 
     def __eq__(self, other: object) -> bool:
-        """Equal to itself alone: `float32_ref` is not `float32`."""
+        """Returns whether both are the same reference type: `float32_ref` is not `float32`."""
         return self is other
 
     __hash__ = object.__hash__
 
     def __reduce__(self) -> tuple[Any, tuple[DType]]:
-        """Copies and pickles are the object itself."""
+        """Makes copies and pickles return the object itself."""
         return reference_to, (self._base,)
 
 

@@ -1,4 +1,4 @@
-"""When a function is traced too often: TensorFlow's warning, and the calls that it counts."""
+"""TensorFlow's warning for functions that are traced too often, and the calls that it counts."""
 
 from __future__ import annotations
 
@@ -23,23 +23,23 @@ _TEXT = (
 
 
 class CallHistory:
-    """The latest calls of all functions that were made of the same Python code."""
+    """The latest calls of all functions made from the same Python code."""
 
     __slots__ = ("_calls_by_trace", "_warnings_left", "untraced")
 
     def __init__(self) -> None:
-        """Begins without calls."""
+        """Starts without calls."""
         self.untraced = 0
-        """Calls since the last trace."""
+        """Number of calls since the last trace."""
         self._calls_by_trace: list[int] = []
-        """How many calls each of the latest traces served, its own among them."""
+        """Number of calls that each of the latest traces served, including the call that traced it."""
         self._warnings_left = _WARNINGS
 
     def add_trace(self, python_function: Any) -> None:
-        """Counts a call that was traced; warns if too many of the latest calls were.
+        """Counts a call that was traced, and warns if too many of the latest calls were traced.
 
         Args:
-          python_function: the function, which the warning names.
+          python_function: the function named in the warning.
         """
         calls = self._calls_by_trace
         if self.untraced and not calls:
@@ -59,7 +59,7 @@ _histories: WeakKeyDictionary[Any, CallHistory] = WeakKeyDictionary()
 
 
 def call_history(python_function: Any) -> CallHistory:
-    """Returns the history of a function's code: functions that are made anew in a loop share it."""
+    """Returns the history of a function's code: functions recreated in a loop share it."""
     function = python_function
     while hasattr(function, "__wrapped__"):
         function = function.__wrapped__

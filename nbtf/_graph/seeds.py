@@ -1,4 +1,4 @@
-"""Where the random ops of a graph get their seeds, and each session its own row of numbers."""
+"""Seeds for the random ops of a graph, from which each session draws its own stream of numbers."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from nbtf._runtime.seeds import LARGEST, SEED_OF_UNSEEDED, Stream, unforeseeable
 
 
 def seeds_of(graph_seed: int | None, op_seed: int | None, number: int) -> tuple[int | None, int | None]:
-    """Returns the two seeds of an op; two None where there is no seed at all.
+    """Returns the two seeds of an op; two None if neither the graph nor the op has a seed.
 
     Args:
-      graph_seed: the graph's.
-      op_seed: the op's own.
-      number: which one it is among the ops that have no seed, which tells them apart.
+      graph_seed: the graph's seed.
+      op_seed: the op's own seed.
+      number: index of the op among those without a seed, which distinguishes them.
     """
     if graph_seed is None and op_seed is None:
         return None, None
@@ -22,17 +22,17 @@ def seeds_of(graph_seed: int | None, op_seed: int | None, number: int) -> tuple[
 
 
 class GraphStream:
-    """The seeds of a random op of a graph. Each session draws a row of numbers of its own from them."""
+    """The seeds of a random op of a graph. Each session draws its own stream of numbers from them."""
 
     __slots__ = ("seed", "seed2")
 
     def __init__(self, seed: int | None, seed2: int | None) -> None:
-        """Takes both seeds; None for numbers that nobody can foresee."""
+        """Stores both seeds; None for unpredictable numbers."""
         self.seed = seed
         self.seed2 = seed2
 
     def started(self) -> Stream:
-        """Returns the row of numbers from its start, for one session."""
+        """Returns a new stream of numbers, for one session."""
         if self.seed is None or self.seed2 is None:
             return Stream(*unforeseeable())
         return Stream(self.seed, self.seed2)

@@ -1,4 +1,4 @@
-"""What is said of inputs that do not fit, in the words of TensorFlow's shape functions."""
+"""Error texts for inputs whose shapes do not fit, as TensorFlow's shape functions word them."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from nbtf._graph.tensor import GraphTensor
 from nbtf._ops.specs import Lengths, bracketed, unequal_operands
 
 _SHOWN = 3
-"""Elements of a small constant that are shown; as the text of a tensor in TensorFlow."""
+"""Number of elements of a small constant that are shown, as in the text of a tensor in TensorFlow."""
 
 
 def misfit(op: Any, name: str, arguments: Sequence[Any], hosts: Sequence[GraphTensor], attrs: Any, problem: str) -> str:
-    """Returns the text of the ValueError for inputs of which no result can be made.
+    """Returns the text of the ValueError for inputs that do not fit.
 
     Args:
       op: the op.
       name: the node's name.
-      arguments: its inputs, lists where it takes lists.
+      arguments: its inputs; lists where it takes lists.
       hosts: all inputs of the node, in TensorFlow's order.
       attrs: its attributes.
-      problem: what the op's own rule says is wrong.
+      problem: the problem that the op's own rule found.
     """
     rule = op.form.misfit or (unequal_operands if op.function is not None and len(op.tokens) > 1 else None)
     text = (None if rule is None else rule(*map(_shape_of, arguments), **attrs)) or problem
@@ -42,13 +42,13 @@ def shape_text(lengths: Lengths | None) -> str:
 
 
 def _is_small(tensor: GraphTensor) -> bool:
-    """Tells whether a tensor is a constant of a shape, an axis or the like."""
+    """Returns whether a tensor is a small constant, such as a shape or an axis."""
     value = _constant(tensor)
     return value is not None and value.dtype.kind == "i" and value.ndim < 2
 
 
 def _constant(tensor: GraphTensor) -> Any:
-    """Returns the value of a constant; None of other tensors."""
+    """Returns the value of a constant; None for other tensors."""
     return tensor._value if tensor._node is None else tensor._node.attrs.get("value")
 
 
@@ -59,5 +59,5 @@ def _value_text(value: Any) -> str:
 
 
 def _shape_of(argument: Any) -> Any:
-    """Returns the lengths of an input, those of each where it is a list; none where not even their number is known."""
+    """Returns the lengths of an input, for a list those of each item; None if the rank is unknown."""
     return [*map(_shape_of, argument)] if argument.__class__ is list else argument._shape.dims or []

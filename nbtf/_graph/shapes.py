@@ -1,4 +1,4 @@
-"""What the outputs of a new node will be: their dtypes and shapes, by the op's own rule."""
+"""The dtypes and shapes of a new node's outputs, by the op's own rule."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ Known = list[tuple[TensorShape, DType]]
 
 
 def outputs_of(op: Op, arguments: Sequence[Any], attrs: dict[str, Any], unknown: frozenset[str] = frozenset()) -> Known:
-    """Returns shape and dtype of each output of an op on tensors of a graph.
+    """Returns shape and dtype of each output of an op on graph tensors.
 
     Args:
       op: the op.
-      arguments: its inputs, lists where it takes lists.
-      attrs: its attributes, normalised.
-      unknown: those which are tensors that have no value before a session runs.
+      arguments: its inputs; lists where it takes lists.
+      attrs: its normalised attributes.
+      unknown: names of the attributes that have no value before a session runs.
 
     Raises:
-      TypeError: it does not take these dtypes.
-      InvalidArgumentError: the shapes do not fit, in the words of the op's own rule.
+      TypeError: if the op does not support these dtypes.
+      InvalidArgumentError: if the shapes do not fit; the text comes from the op's own rule.
     """
     try:
         dtypes = op.check(arguments, attrs)
@@ -47,13 +47,13 @@ def outputs_of(op: Op, arguments: Sequence[Any], attrs: dict[str, Any], unknown:
 
 
 def lengths_of_attr(value: Any) -> Any:
-    """Returns what is known of an attribute that is a tensor: the lengths in it, or `UNKNOWN`."""
+    """Returns the known part of an attribute that is a tensor: its lengths, or `UNKNOWN`."""
     lengths = known_lengths(value)
     return UNKNOWN if lengths is None else tuple(lengths)
 
 
 def _disagreement(op: Any, arguments: Sequence[Any]) -> str | None:
-    """Returns which two inputs should have the same dtype and have not; None where that is not what is wrong."""
+    """Returns a text about two inputs whose dtypes should match but differ; None if that is not the problem."""
     first: dict[str, tuple[str, DType]] = {}
     for token, name, value in zip(op.tokens, op.inputs, arguments, strict=True):
         if value.__class__ is list:
@@ -74,10 +74,10 @@ def _disagreement(op: Any, arguments: Sequence[Any]) -> str | None:
 
 
 def spec_of(tensor: GraphTensor) -> Spec:
-    """Returns what is known of a tensor; its `shape` is None where not even the rank is."""
-    dims: Any = tensor._shape._dims  # of a variable's own output those of its value
+    """Returns the known shape and dtype of a tensor; its `shape` is None if even the rank is unknown."""
+    dims: Any = tensor._shape._dims  # for a variable's own output, the dimensions of its value
     return Spec(dims, tensor._dtype)
 
 
 _UNDECIDED = (TypeError, ValueError, ArithmeticError, IndexError)
-"""What a rule raises that counts with a length which is not known."""
+"""Errors that a rule raises when it calculates with an unknown length."""

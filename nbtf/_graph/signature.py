@@ -1,4 +1,4 @@
-"""What tells the calls of a function apart: the build of the arguments, dtypes and shapes of tensors, Python values."""
+"""Distinguishes the calls of a function by structure, dtypes and shapes of tensors, and Python values."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class TensorType(NamedTuple):
 
 
 class VariableType(NamedTuple):
-    """A variable; `number` tells which of the variables it is, since the same may come twice."""
+    """A variable; `number` identifies it among the call's variables, since the same one may occur twice."""
 
     dtype: DType
     lengths: tuple[int | None, ...] | None
@@ -36,7 +36,7 @@ class VariableType(NamedTuple):
 
 
 class ValueType(NamedTuple):
-    """A Python value, which counts by equality."""
+    """A Python value, compared by equality."""
 
     value: Any
 
@@ -48,16 +48,16 @@ class ObjectType(NamedTuple):
 
 
 class Identity:
-    """An object that counts as itself alone, whatever `==` says of it."""
+    """An object compared by identity, regardless of its `==`."""
 
     __slots__ = ("value",)
 
     def __init__(self, value: Any) -> None:
-        """Takes the object."""
+        """Stores the object."""
         self.value = value
 
     def __eq__(self, other: object) -> bool:
-        """Tells whether both are of the same object."""
+        """Returns whether both refer to the same object."""
         return isinstance(other, Identity) and other.value is self.value
 
     def __hash__(self) -> int:
@@ -69,9 +69,9 @@ class StructureType(NamedTuple):
     """A list, a tuple, a dictionary, or a tensor made of several."""
 
     build: Any
-    """The class."""
+    """The class of the structure."""
     keys: tuple[Any, ...]
-    """Of a dictionary; of a composite what is no tensor."""
+    """The keys of a dictionary; for a composite, its attributes that are not tensors."""
     items: tuple[Any, ...]
 
 
@@ -82,7 +82,7 @@ def type_of(value: Any, leaves: list[Any]) -> ArgumentType:  # one case after th
     """Returns the type of an argument, and adds the tensors and variables in it to `leaves`.
 
     Raises:
-      TypeError: it cannot be told from others, in TensorFlow's words.
+      TypeError: if the argument is not hashable and therefore cannot be compared; the text is TensorFlow's.
     """
     value_class = value.__class__
     if value_class is Tensor:
@@ -109,7 +109,7 @@ def type_of(value: Any, leaves: list[Any]) -> ArgumentType:  # one case after th
 
 
 def _with_open_rows(structure: StructureType) -> StructureType:
-    """Returns the type of a ragged or sparse tensor, whose number of values does not count."""
+    """Returns the type of a ragged or sparse tensor with an unspecified number of values."""
     if not hasattr(structure.build, "flat_values") and not hasattr(structure.build, "dense_shape"):
         return structure
     *inner, last = structure.items
@@ -140,7 +140,7 @@ def _plain_type(value: Any) -> ArgumentType:
 
 
 def parts_of(value: Any) -> tuple[Any, tuple[Any, ...], Sequence[Any]] | None:
-    """Returns class, keys and items of what is made of several; None for what is not."""
+    """Returns class, keys and items of a structure; None for other values."""
     value_class: Any = value.__class__
     if isinstance(value, list | tuple):
         items: Any = value  # pyright: ignore[reportUnknownVariableType]
@@ -161,7 +161,7 @@ def parts_of(value: Any) -> tuple[Any, tuple[Any, ...], Sequence[Any]] | None:
     if isinstance(value, TensorArray):
         return value_class, value._traits, (value._as_flow(),)
     if hasattr(value_class, "_values") and hasattr(value, "values") and not hasattr(value, "assign"):
-        return value_class, (), value._values  # a strategy's
+        return value_class, (), value._values  # a value per replica of a strategy
     return None
 
 
@@ -173,7 +173,7 @@ def _sorted(entries: Mapping[Any, Any]) -> list[Any]:
 
 
 def tensors_taken(value: Any, tensors: list[Any]) -> Callable[[Iterator[Any]], Any]:
-    """Adds the tensors in a structure to `tensors`; returns what puts others in their place, in the same order."""
+    """Adds the tensors in a structure to `tensors`; returns a function that replaces them, in the same order."""
     if value.__class__ is Tensor or value.__class__ is GraphTensor:
         tensors.append(value)
         return next
@@ -186,7 +186,7 @@ def tensors_taken(value: Any, tensors: list[Any]) -> Callable[[Iterator[Any]], A
 
 
 def packed(build: Any, keys: tuple[Any, ...], items: Sequence[Any]) -> Any:
-    """Returns what `parts_of` has taken apart."""
+    """Returns the structure that `parts_of` took apart."""
     if hasattr(build, "_fields"):
         return build(*items)
     if issubclass(build, tuple | list):
@@ -206,7 +206,7 @@ def packed(build: Any, keys: tuple[Any, ...], items: Sequence[Any]) -> Any:
 
 
 def rebuilt(argument: ArgumentType, leaves: Iterator[Any]) -> Any:
-    """Returns an argument of a type, with what stands for its tensors and variables."""
+    """Returns an argument of a type, with other values for its tensors and variables."""
     if isinstance(argument, TensorType | VariableType):
         return next(leaves)
     if isinstance(argument, StructureType):
@@ -218,7 +218,7 @@ def rebuilt(argument: ArgumentType, leaves: Iterator[Any]) -> Any:
 
 
 def are_alike(first: Any, second: Any) -> bool:
-    """Tells whether two structures are built alike of the same objects."""
+    """Returns whether two structures are built alike from the same objects."""
     components, second_components = parts_of(first), parts_of(second)
     if components is None or second_components is None:
         return first is second
@@ -228,7 +228,7 @@ def are_alike(first: Any, second: Any) -> bool:
 
 
 def leaf_types(argument: ArgumentType, name: str) -> list[tuple[str, TensorType | VariableType]]:
-    """Returns the types of the tensors and variables in an argument, and what they are called."""
+    """Returns the names and types of the tensors and variables in an argument."""
     if isinstance(argument, TensorType | VariableType):
         return [(name, argument)]
     if isinstance(argument, StructureType):
@@ -239,7 +239,7 @@ def leaf_types(argument: ArgumentType, name: str) -> list[tuple[str, TensorType 
 
 
 def accepts(general: ArgumentType, argument: ArgumentType) -> bool:
-    """Tells whether a function traced for one type can be called with another."""
+    """Returns whether a function traced for one type can be called with another."""
     if isinstance(general, TensorType) and isinstance(argument, TensorType):
         return general.dtype is argument.dtype and _covers(general.lengths, argument.lengths)
     if isinstance(general, VariableType) and isinstance(argument, VariableType):
@@ -262,7 +262,7 @@ def _covers(general: tuple[int | None, ...] | None, lengths: tuple[int | None, .
 
 
 def generalized(first: ArgumentType, second: ArgumentType) -> ArgumentType | None:
-    """Returns a type that accepts both; None where none does."""
+    """Returns a type that accepts both types; None if there is none."""
     if isinstance(first, TensorType) and isinstance(second, TensorType):
         return first._replace(lengths=_common(first.lengths, second.lengths)) if first.dtype is second.dtype else None
     if isinstance(first, StructureType) and isinstance(second, StructureType):
@@ -285,7 +285,7 @@ def check_values(value: Any, argument: ArgumentType) -> None:
     """Checks that the Python values in an argument are those of a type.
 
     Raises:
-      TypeError: they are not, in TensorFlow's words.
+      TypeError: if they differ; the text is TensorFlow's.
     """
     if isinstance(argument, StructureType):
         components = parts_of(value)

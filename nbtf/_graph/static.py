@@ -1,4 +1,4 @@
-"""What is known of a tensor's value while a graph is built: of constants all, of shapes their known lengths."""
+"""The known part of a tensor's value while a graph is built: all of a constant, and the known lengths of a shape."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ Lengths = Sequence[int | None]
 
 
 def constant_value(value: Any) -> Any:
-    """Returns the value of a tensor that no feed or variable decides; None where only a run tells.
+    """Returns the value of a tensor that depends on no feed or variable; None if only a run knows it.
 
     Args:
-      value: a tensor of a graph, a list with such tensors in it, or a Python value, which is its own value.
+      value: a graph tensor, a list that contains such tensors, or a Python value, which is returned as it is.
     """
     if isinstance(value, GraphTensor):
         static_value = _known_part(value)
@@ -30,9 +30,9 @@ def constant_value(value: Any) -> Any:
 
 
 def known_lengths(value: Any) -> Lengths | None:
-    """Returns what is known of a shape that is given as a tensor or a list: None for a length that only a run tells.
+    """Returns the known lengths of a shape given as a tensor or a list; None for a length that only a run knows.
 
-    None for all of it where not even the number of axes is known. A length of -1 counts as not known.
+    Returns None instead if even the number of axes is unknown. A length of -1 counts as unknown.
     """
     if isinstance(value, list | tuple):
         items = cast("Sequence[Any]", value)
@@ -50,9 +50,9 @@ def known_lengths(value: Any) -> Lengths | None:
 
 
 def _known_part(tensor: GraphTensor) -> Any:
-    """Returns a value as an array, a list with None for each element that only a run tells, or None."""
+    """Returns an array, a list with None for elements that only a run knows, or None if nothing is known."""
     node = tensor._node
-    if node is None:  # a constant that waits for its name
+    if node is None:  # a constant without a name yet
         return tensor._value
     if node.record is CONST:
         return node.attrs["value"]

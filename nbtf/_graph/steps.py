@@ -1,4 +1,4 @@
-"""The steps of a traced function: an op, a constant, an update of a variable, or something made of several ops."""
+"""The steps of a traced function: an op, a constant, an update of a variable, or a composite of several ops."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from nbtf._types import DType
 
 
 class Step:
-    """One thing that a function does; `run` does it with values in the place of the tensors of the graph."""
+    """One step of a function; `run` runs it with values in place of the graph's tensors."""
 
     __slots__ = ("attrs", "inputs", "name", "outputs", "record", "replica", "request", "words")
 
     is_stateful = False
-    """Whether it is done even where nobody needs its results."""
+    """Whether it runs even if its results are not needed."""
 
     def __init__(
         self,
@@ -34,7 +34,7 @@ class Step:
         outputs: list[GraphTensor],
         scope: Scope,
     ) -> None:
-        """Takes what to do, with what, and the scope, which says where."""
+        """Stores the op, its inputs and outputs, and the scope, which determines the device."""
         self.record = record
         self.inputs = inputs
         self.attrs = attrs
@@ -51,33 +51,33 @@ class Step:
         return step
 
     def run(self, inputs: list[Any], attrs: dict[str, Any]) -> Sequence[Any]:
-        """Does it; returns the outputs' values."""
+        """Runs the step, and returns the output values."""
         raise NotImplementedError
 
     def add_to(self, graph: Any, inputs: Sequence[Any], attrs: dict[str, Any]) -> Sequence[Any]:
-        """Adds it to the graph of another function, with tensors from there; returns what it makes there."""
+        """Adds the step to the graph of another function, with that graph's tensors; returns its outputs there."""
         raise NotImplementedError
 
 
 class EndStep(Step):
-    """Lets the value of a tensor go, where the program let the tensor go while it was traced."""
+    """Drops the value of a tensor at the point where the program dropped the tensor during tracing."""
 
     __slots__ = ()
 
     def __init__(self, tensor: GraphTensor) -> None:
-        """Takes the tensor."""
+        """Stores the tensor."""
         super().__init__("End", (tensor,), {}, None, [], EMPTY)
 
 
 class ConstantStep(Step):
-    """Makes a tensor of a Python value, as it is made where no function is traced."""
+    """Makes a tensor from a Python value, as eager code does."""
 
     __slots__ = ()
 
     def __init__(
         self, array: Any, dtype: DType, value: Any, requested: DType | None, output: GraphTensor, scope: Scope
     ) -> None:
-        """Takes the array, and what it was read of."""
+        """Stores the array, and the value that it was made from."""
         super().__init__("Const", (array, dtype, value, requested), {}, None, [output], scope)
 
     def run(self, inputs: list[Any], attrs: dict[str, Any]) -> Sequence[Any]:
@@ -91,28 +91,28 @@ class ConstantStep(Step):
 
 
 class GivenValue(NamedTuple):
-    """A Python value that an op was given: the op makes a tensor of it, unless others take that tensor, too."""
+    """A Python value given to an op, which makes a tensor from it unless other ops use that tensor as well."""
 
     value: Any
     tensor: GraphTensor
     step: ConstantStep
-    """Makes the tensor, before the op runs."""
+    """The step that makes the tensor before the op runs."""
 
 
 class OpStep(Step):
-    """Sends an op down the road."""
+    """Runs an op on the road."""
 
     __slots__ = ("is_stateful",)
 
     record: Op
 
     def __init__(self, *arguments: Any) -> None:
-        """Looks whether the op does more than compute."""
+        """Determines whether the op does more than compute."""
         super().__init__(*arguments)
         self.is_stateful = not self.outputs or self.record.type in _STATEFUL
 
     def run(self, inputs: list[Any], attrs: dict[str, Any]) -> Sequence[Any]:
-        """Runs the op; on its express lane where nobody listens."""
+        """Runs the op, on its express lane if no observer is registered."""
         lane = self.record.lane
         if lane is not None and HERE.first is not None:
             return (lane(*inputs, **attrs),)
@@ -130,18 +130,18 @@ class OpStep(Step):
 
 
 _STATEFUL = frozenset({"Assert", "CheckNumerics", "PrintV2", "PyFunc", "EagerPyFunc"})
-"""Ops with results that do more than compute."""
+"""Ops that have results but do more than compute."""
 
 
 class UpdateStep(Step):
-    """Gives a variable another value."""
+    """Assigns a new value to a variable."""
 
     __slots__ = ()
 
     is_stateful = True
 
     def run(self, inputs: list[Any], attrs: dict[str, Any]) -> Sequence[Any]:
-        """Updates it."""
+        """Updates the variable."""
         variable, *others = inputs
         if self.record is AssignVariableOp:
             variable.assign(*others, name=self.name, read_value=False)
@@ -160,20 +160,20 @@ class UpdateStep(Step):
 
 
 class CompositeStep(Step):
-    """Does something that is made of several ops."""
+    """Runs a composite of several ops."""
 
     __slots__ = ("is_stateful",)
 
     def __init__(self, *arguments: Any) -> None:
-        """Looks whether it does more than compute."""
+        """Determines whether the composite does more than compute."""
         super().__init__(*arguments)
         self.is_stateful = self.record.does_more
 
     def run(self, inputs: list[Any], attrs: dict[str, Any]) -> Sequence[Any]:
-        """Does it."""
+        """Runs the composite."""
         return self.record.run(inputs)
 
     def add_to(self, graph: Any, inputs: Sequence[Any], attrs: dict[str, Any]) -> Sequence[Any]:
-        """Adds the same."""
+        """Adds the same composite."""
         known = [(tensor._shape, tensor._dtype) for tensor in self.outputs[:-1]]
         return graph.add_recorded(self.record, inputs, known)

@@ -1,4 +1,4 @@
-"""A tensor of a graph: an output of a node, with a name and a shape but no value yet."""
+"""A graph tensor: an output of a node, with a name and a shape but no value yet."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ if TYPE_CHECKING:
 
 
 class GraphTensor(Operators[Any]):
-    """An output of a node. Ops make them while a graph is open; a session finds the values.
+    """An output of a node. Ops create graph tensors while a graph is open; a session computes their values.
 
-    A constant that nobody named has no node yet: the op that takes it gives it a name, such as `add/y`, and whoever
-    asks for its node before gets one called `Const`.
+    A constant without a name has no node yet. The op that uses it names it, for example `add/y`; if its node is needed
+    earlier, it is called `Const`.
     """
 
     __slots__ = (
-        "__dict__",  # what programs note on a tensor, such as a mask
+        "__dict__",  # attributes that programs set on a tensor, such as a mask
         "__weakref__",
         "_consumers",
         "_dtype",
@@ -42,15 +42,15 @@ class GraphTensor(Operators[Any]):
     )
 
     _device: Any = object()
-    """No device, and not None: an express lane that is closed has that."""
+    """Neither a device nor None: this marks a closed express lane."""
     _allocation: object = None
     _host: bool = False
 
-    # NumPy leaves `array + tensor` to the tensor.
+    # Makes NumPy leave `array + tensor` to the tensor.
     __array_priority__ = 100
 
     def __init__(self, graph: SymbolicGraph, dtype: DType, shape: TensorShape, value_index: int = 0) -> None:
-        """Makes a tensor that belongs to no node yet."""
+        """Creates a tensor that belongs to no node yet."""
         self._graph = graph
         self._dtype = dtype
         self._shape = shape
@@ -60,12 +60,12 @@ class GraphTensor(Operators[Any]):
         self._link: Link | None = None
         self._watch: object = None
         self._original: GraphTensor | None = None
-        """Which tensor of the graph it is, where a program was handed another object, whose end counts."""
+        """The tensor of the graph, if this object is a program's handle, whose lifetime is tracked."""
         self.value_index: int = value_index
 
     @property
     def op(self) -> Operation:
-        """The node that makes it."""
+        """The node that produces it."""
         if self._node is None:
             self._graph.settle()
         assert self._node is not None
@@ -73,7 +73,7 @@ class GraphTensor(Operators[Any]):
 
     @property
     def graph(self) -> SymbolicGraph:
-        """The graph it belongs to."""
+        """The graph that it belongs to."""
         return self._graph
 
     @property
@@ -83,7 +83,7 @@ class GraphTensor(Operators[Any]):
 
     @property
     def dtype(self) -> DType:
-        """The type of its elements; of a variable's own output that of a reference, or `resource`."""
+        """The type of its elements; for a variable's own output, a reference type or `resource`."""
         return self._dtype if self._link is None else shown_dtype(self._dtype, self._link)
 
     @property
@@ -93,11 +93,11 @@ class GraphTensor(Operators[Any]):
 
     @property
     def _array(self) -> Any:
-        """What has its lengths as an array would have them, where a gradient is on trial; there are no values."""
+        """An object with the tensor's lengths in place of an array, for trials of gradients; it has no values."""
         if not isinstance(self._shape, LengthsShape):
             raise AttributeError(
-                f"{self!r} has no values before a session runs the graph. Layers of tf.keras need them: in a graph of "
-                "TensorFlow 1 take those of tf.layers."
+                f"{self!r} has no values before a session runs the graph. Layers of tf.keras need values: in a "
+                "TensorFlow 1 graph, use tf.layers instead."
             )
         return self._shape
 
@@ -108,7 +108,7 @@ class GraphTensor(Operators[Any]):
 
     @property
     def device(self) -> str:
-        """The device that its node asks for."""
+        """The device that its node requests."""
         return self.op.device
 
     def get_shape(self) -> TensorShape:
@@ -116,34 +116,34 @@ class GraphTensor(Operators[Any]):
         return self._graph.shown_shape(TensorShape(()) if self._link == "handle" else self._shape)
 
     def set_shape(self, shape: Any) -> None:
-        """Adds what is known of the shape; `ValueError` if it contradicts."""
+        """Adds to the known shape; raises `ValueError` for a contradiction."""
         self._shape = self._shape.merge_with(self._graph.read_shape(shape))
 
     def graph_here(self) -> SymbolicGraph:
-        """Returns the graph that an op on it is added to: its own, or an open branch of it."""
+        """Returns the graph that an op on it is added to: its own graph, or an open branch of it."""
         scope = SCOPE()
         opened = None if scope is None else scope.graph
         return opened if opened is not None and opened.reaches(self._graph) else self._graph
 
     def called(self, name: str | None) -> GraphTensor:
-        """Returns itself; a constant that waits for its name gets this one."""
+        """Returns itself; a constant without a name gets this name."""
         if self._node is None:
             self._graph.name_constant(self, name or "Const")
         return self
 
     def static_value(self) -> Any:
-        """Returns its value where no feed or variable decides it, else None."""
+        """Returns its value if it depends on no feed or variable, else None."""
         from nbtf._graph.static import constant_value
 
         return constant_value(self)
 
     def consumers(self) -> list[Operation]:
-        """Returns the nodes that take it."""
+        """Returns the nodes that use it."""
         self._graph.settle()
         return list(self._consumers)
 
     def __tf_tensor__(self, dtype: DType | None = None) -> GraphTensor:
-        """Returns itself; `ValueError` for another dtype."""
+        """Returns itself; raises `ValueError` for another dtype."""
         if dtype is not None and dtype is not self._dtype:
             raise ValueError(
                 f"Tensor conversion requested dtype {dtype.name} for Tensor with dtype {self._dtype.name}: {self!r}"
@@ -151,14 +151,14 @@ class GraphTensor(Operators[Any]):
         return self
 
     def eval(self, feed_dict: Any = None, session: Any = None) -> Any:
-        """Returns its value, in a session or the default one.
+        """Returns its value, from the given session or the default session.
 
         Raises:
-          ValueError: there is no session, or it has another graph.
+          ValueError: if no session is open, or if the session has another graph.
         """
         return self._graph.evaluate(self, feed_dict, session)
 
-    # Its text
+    # Text
 
     def __str__(self) -> str:
         """Returns `Tensor("a:0", shape=(2, 3), dtype=float32, device=/device:CPU:0)`."""
@@ -170,51 +170,51 @@ class GraphTensor(Operators[Any]):
         """Returns `<tf.Tensor 'a:0' shape=(2, 3) dtype=float32>`."""
         return f"<tf.Tensor '{self.name}' shape={self._graph.shape_text(self.shape)} dtype={self.dtype.name}>"
 
-    # What has no value cannot
+    # Operations that need a value raise an error
 
     numpy: Absent = Absent("'SymbolicTensor' object has no attribute '{name}'")
 
     def __bool__(self) -> NoReturn:
-        """Refuses: there is no value."""
+        """Raises an error: a symbolic tensor has no value."""
         raise OperatorNotAllowedInGraphError(
             f"Using a symbolic `tf.Tensor` as a Python `bool` is not allowed. {self._graph.advice('use tf.where')}"
         )
 
     def __iter__(self) -> NoReturn:
-        """Refuses: there are no values."""
+        """Raises an error: a symbolic tensor has no values."""
         raise OperatorNotAllowedInGraphError(
             f"Iterating over a symbolic `tf.Tensor` is not allowed. {self._graph.advice('use tf.unstack')}"
         )
 
     def __len__(self) -> NoReturn:
-        """Refuses: the length may not be known."""
+        """Raises an error: the length may be unknown."""
         raise TypeError(
             f"len is not well defined for a symbolic Tensor ({self.name}). "
             "Please call `x.shape` rather than `len(x)` for shape information."
         )
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NoReturn:
-        """Refuses: there are no values."""
+        """Raises an error: a symbolic tensor has no values."""
         raise NotImplementedError(
             f"Cannot convert a symbolic tf.Tensor ({self.name}) to a numpy array. {self._graph.advice_on_arrays}"
         )
 
     @property
     def not_yet(self) -> TypeError:
-        """What an op that runs at once raises for it; absent where a graph is built."""
+        """The error that an eager op raises for it; absent while a graph is built."""
         scope = SCOPE()
         if scope is not None and scope.graph is not None:
             raise AttributeError("not_yet")
         return self._graph.refuse(self)
 
     def __eq__(self, other: object) -> Any:
-        """Compares the elements in a function that is traced; elsewhere tells whether it is the same tensor."""
+        """Compares elements in a traced function; otherwise returns whether both are the same tensor."""
         if self is other or not self._graph.compares_elements or other is None:
             return self is other
         return self._compare("equal", other)
 
     def __ne__(self, other: object) -> Any:
-        """Is the opposite of `==`."""
+        """Returns the opposite of `==`."""
         if self is other or not self._graph.compares_elements or other is None:
             return self is not other
         return self._compare("not_equal", other)
@@ -228,4 +228,4 @@ class GraphTensor(Operators[Any]):
         __getitem__: Any
 
 
-GraphTensor.__name__ = GraphTensor.__qualname__ = "SymbolicTensor"  # as errors of Python's and programs know it
+GraphTensor.__name__ = GraphTensor.__qualname__ = "SymbolicTensor"  # the name in Python's errors and in programs

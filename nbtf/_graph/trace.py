@@ -1,7 +1,7 @@
-"""A graph for functions written for tensors that have values: unknown lengths are told from each other in it.
+"""A graph for functions that are written for tensors with values; it distinguishes unknown lengths.
 
-A function may hand a length on to an op, whether it is known or not: it becomes a part of `tf.shape`. If it asks what
-the length is, `NotKnownError` is raised.
+A function may pass a length on to an op, known or not: an unknown one becomes a part of `tf.shape`. If it needs the
+length's value, `NotKnownError` is raised.
 """
 
 from __future__ import annotations
@@ -21,28 +21,28 @@ from nbtf._shapes import TensorShape
 from nbtf._types import DType
 
 _ELEMENTWISE = broadcast(AddV2).__code__
-"""The rule that all elementwise ops have for the shape of their result."""
+"""The shape rule that all elementwise ops share."""
 
 
 class Trace(SymbolicGraph):
-    """A graph in which unknown lengths are told from each other."""
+    """A graph that distinguishes unknown lengths."""
 
     def __init__(self) -> None:
-        """Begins empty, and keeps the device that is asked for around it: variables made inside are stored there."""
+        """Starts empty, and keeps the device requested outside, where variables made inside are stored."""
         super().__init__()
         self.request = requested(SCOPE() or EMPTY)
 
     def placeholder(self, dims: Sequence[int | None] | None, dtype: DType) -> GraphTensor:
-        """Returns a tensor that stands for an argument.
+        """Returns a symbolic tensor for an argument.
 
         Args:
-          dims: its lengths, None for each that is not known; None if not even their number is.
+          dims: its lengths, None for unknown ones; None if the rank is unknown.
           dtype: the type of its elements.
         """
         return self.add_source(PLACEHOLDER, "args", {}, [(TensorShape(dims), dtype)]).outputs[0]
 
     def add(self, op: Any, inputs: Sequence[Any], attrs: dict[str, Any], name: str | None) -> Any:
-        """Notes an op down; unknown lengths among its attributes become tensors."""
+        """Records an op; unknown lengths among its attributes become tensors."""
         inputs = convert_inputs(op, inputs)
         result = super().add(op, inputs, {key: self._as_tensors(value) for key, value in attrs.items()}, name)
         if is_elementwise(op):
@@ -51,7 +51,7 @@ class Trace(SymbolicGraph):
         return result
 
     def _as_tensors(self, value: Any) -> Any:
-        """Returns an attribute with tensors in the place of unknown lengths."""
+        """Returns an attribute with tensors in place of unknown lengths."""
         if not isinstance(value, tuple | list | TensorShape):
             return self._length(value)
         lengths = list(cast("list[Any]", value))
@@ -90,7 +90,7 @@ def _tell_apart(tensor: GraphTensor) -> None:
 
 
 def _share(tensor: GraphTensor, lengths: Sequence[Any] | None) -> None:
-    """Gives a tensor the unknown lengths of another one, where they are the same."""
+    """Gives a tensor the unknown lengths of another tensor where they are equal."""
     lengths_before = lengths_of(tensor)
     if lengths is not None and lengths_before is not None:
         pairs = zip(lengths_before, lengths, strict=True)
@@ -98,11 +98,11 @@ def _share(tensor: GraphTensor, lengths: Sequence[Any] | None) -> None:
 
 
 def is_elementwise(record: Any) -> bool:
-    """Tells whether the inputs of an op are broadcast against each other."""
+    """Returns whether the inputs of an op are broadcast against each other."""
     return getattr(record._infer, "__code__", None) is _ELEMENTWISE
 
 
 def lengths_of(tensor: GraphTensor) -> Sequence[Any] | None:
-    """Returns the lengths of a tensor of a trace; None if not even their number is known."""
+    """Returns the lengths of a tensor of a trace; None if the rank is unknown."""
     shape = tensor._shape
     return shape.lengths if isinstance(shape, LengthsShape) else shape.dims

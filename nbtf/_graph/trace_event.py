@@ -1,4 +1,4 @@
-"""What is told of a trace: which function, for which arguments, and what was new in them?"""
+"""Events for traces: the function, its arguments, and how they differ from earlier ones."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from nbtf._runtime.events import TraceCause, Traced
 from nbtf._runtime.notes import next_number, note_of_event
 
 _LONGEST = 60
-"""Letters of a type: a structure may hold all weights of a model."""
+"""Most characters of a type's text: a structure may hold all weights of a model."""
 
 _BRACKETS = {list: ("[", "]"), tuple: ("(", ")")}
 
@@ -26,16 +26,16 @@ def tell_trace(
     earlier: Sequence[Sequence[ArgumentType]] | None,
     has_made_variables: bool,
 ) -> None:
-    """Tells who listens that a function is about to be traced; also inside another, which hides ops alone.
+    """Notifies observers that a function is about to be traced, even inside another trace, which hides only ops.
 
     Args:
-      function: its name.
-      trace: how often it has been traced by now.
-      names: of the arguments.
-      types: of the arguments.
-      earlier: for which types it was traced before by the same replica, the last of them last; None where only others
-        have traced it.
-      has_made_variables: whether it is traced again because the trace before made variables.
+      function: the function's name.
+      trace: how often it has been traced so far.
+      names: names of the arguments.
+      types: types of the arguments.
+      earlier: types that the same replica traced before, the latest last; None if only other replicas have traced the
+        function.
+      has_made_variables: whether it is traced again because the previous trace made variables.
     """
     observers = CURRENT.context.observers
     if not observers.takers or (observers.functions and observers.telling):
@@ -53,7 +53,7 @@ def tell_trace(
 def _differences(
     names: Sequence[str], types: Sequence[ArgumentType], earlier: Sequence[Sequence[ArgumentType]]
 ) -> tuple[tuple[str, str, str], ...]:
-    """Returns what the most similar trace does not accept, of several the last: name, what it is, what it was."""
+    """Returns name, new and old text of the arguments that the most similar trace rejects; of several the latest."""
     tries: list[list[tuple[str, ArgumentType, ArgumentType]]] = [
         [row for row in zip(names, types, others, strict=True) if not accepts(row[2], row[1])]
         for others in reversed(earlier)
@@ -64,7 +64,7 @@ def _differences(
 
 
 def short_text(argument: ArgumentType) -> str:
-    """Returns a type in a few letters, such as `float32[2, 3]`; `?` stands for a length that is not known."""
+    """Returns a short text for a type, such as `float32[2, 3]`; `?` is an unknown length."""
     if isinstance(argument, TensorType | VariableType):
         lengths = ["?" if length is None else str(length) for length in argument.lengths or ()]
         shape = "..." if argument.lengths is None else ", ".join(lengths)

@@ -1,4 +1,4 @@
-"""How a function is traced: it is called once with symbolic tensors, nothing runs, and only its own thread notices."""
+"""Traces a function: calls it once with symbolic tensors. No op runs, and other threads are not affected."""
 
 from __future__ import annotations
 
@@ -22,21 +22,21 @@ from nbtf._shapes import TensorShape
 
 
 class FunctionTrace(Trace):
-    """A trace of a function of tensors: variables and generators stay as they are, whatever it does to them."""
+    """A trace of a function of tensors; it leaves variables and generators unchanged."""
 
     silent = True
-    """Whether observers are told of nothing that happens in the scope."""
+    """Whether observers receive no events from the scope."""
     is_trial = True
-    """Whether only the shapes and dtypes of results count: what the function adds to other objects does not."""
+    """Whether only shapes and dtypes of results matter; what the function adds to other objects is discarded."""
 
     def __init__(self) -> None:
-        """Starts with random numbers of its own."""
+        """Starts with its own random numbers."""
         super().__init__()
         self.seeds = Seeds()
         self._captures: dict[int, tuple[Tensor, GraphTensor]] = {}
 
     def add(self, op: Op, inputs: Sequence[Any], attrs: dict[str, Any], name: str | None) -> Any:
-        """Notes an op down; one on a variable leaves it alone, and gives what has the shape of its result."""
+        """Records an op; an op on a variable leaves it unchanged, and returns a tensor with the shape of its result."""
         if op is VarHandleOp:
             raise ValueError(
                 "tf.function only supports singleton tf.Variables created on the first call. Make sure the tf.Variable "
@@ -54,7 +54,7 @@ class FunctionTrace(Trace):
         return self.placeholder(dims, dtypes[0])
 
     def _own(self, value: Any) -> Any:
-        """Returns an input as a tensor of this graph; one that has a value already stays where it is."""
+        """Returns an input as a tensor of this graph; a tensor with a value stays where it is."""
         if value.__class__ is not Tensor:
             return super()._own(value)
         if id(value) not in self._captures:
@@ -63,32 +63,32 @@ class FunctionTrace(Trace):
         return self._captures[id(value)][1]
 
     def shown_shape(self, shape: TensorShape) -> TensorShape:
-        """Returns a shape as programs know it: None for a length that is not known."""
+        """Returns a shape as programs see it, with None for unknown lengths."""
         return TensorShape(shape._dims)
 
 
 def _as_read(value: Any) -> Any:
-    """Returns an attribute; of a variable its value, which is not known."""
+    """Returns an attribute; for a variable, its value, which is unknown."""
     return as_tensor(value) if hasattr(value, "assign_add") else value
 
 
 def traced(call: Callable[[Callable[..., GraphTensor]], Any], scope: Scope | None = None) -> Any:
-    """Returns what can be told of the results of a function without values; None where it needs some.
+    """Returns a description of a function's results, found without values; None if the function needs values.
 
     Args:
-      call: calls the function, and describes its results; takes what makes an argument of a shape and a dtype.
-      scope: what is open while it is traced.
+      call: calls the function and describes its results; takes a function that makes an argument from shape and dtype.
+      scope: the open scope during the trace.
     """
     try:
         with tracing(scope) as trace:
             return call(trace.placeholder)
-    except Exception:  # whatever it does with values that are not there
+    except Exception:  # the function may do anything with the missing values
         return None
 
 
 @contextmanager
 def tracing(scope: Scope | None = None) -> Generator[FunctionTrace]:
-    """Has the ops of a block noted down instead of run, in the scope that is open or in another one."""
+    """Records the ops of a block instead of running them, in the open scope or in another one."""
     trace = FunctionTrace()
     with inside((scope or SCOPE() or EMPTY).with_(graph=trace, tapes=())):
         yield trace

@@ -1,4 +1,4 @@
-"""How a function that needs values is tried: its ops run on the host, and only its own thread notices."""
+"""Tries a function that needs values: its ops run on the host, and other threads are not affected."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from nbtf._runtime.tensor import Tensor
 from nbtf._types import DType, string
 
 _MOST_BYTES = 2**24
-"""Of the inputs and results of an op that is really run."""
+"""Most bytes of the inputs and results of an op that is really run."""
 
 
 def host_tensor(array: Any, dtype: DType, *origin: Any) -> Tensor:
@@ -32,43 +32,43 @@ def host_tensor(array: Any, dtype: DType, *origin: Any) -> Tensor:
 
 
 def uniform_array(dtype: DType, shape: Any) -> Any:
-    """Returns an array of one element that stands at every place: it takes no memory."""
+    """Returns an array that repeats one element at every position, without using memory for the others."""
     element: Any = b"0" if dtype is string else int(dtype.is_floating)
     return np.broadcast_to(np.array(element, dtype.np_dtype), shape)
 
 
 class _SilentScope(Scope):
-    """The scope in which one op of a trial takes the road: on the host, and nobody is told."""
+    """The scope in which one op of a trial takes the road: on the host, without notifying observers."""
 
     __slots__ = ("placed",)
     silent = True
 
     def __init__(self) -> None:
-        """Says where ops run."""
+        """Sets the host as the device of ops."""
         super().__init__()
         self.placed = (CURRENT.context.host, Reason("explicit scope", "a trial"))
 
 
 class Trial:
-    """Takes the place of a graph in a scope: each op is run at once, and nobody is told of it.
+    """Takes the place of a graph in a scope: each op runs at once, without notifying observers.
 
-    What ops do to variables, those with the state of a generator included, only later ops of the trial see.
+    Changes to variables, including those with the state of a generator, are visible only to later ops of the trial.
     """
 
     silent = True
-    """Whether observers are told of nothing that happens in the scope."""
+    """Whether observers receive no events from the scope."""
     is_trial = True
-    """Whether only the shapes and dtypes of results count: what the function adds to other objects does not."""
+    """Whether only shapes and dtypes of results matter; what the function adds to other objects is discarded."""
 
     def __init__(self) -> None:
-        """Starts with random numbers of its own, and keeps the device that is asked for around it."""
+        """Starts with its own random numbers, and keeps the device requested outside."""
         self.request = requested(SCOPE() or EMPTY)
         self.seeds = Seeds()
         self._values: dict[int, tuple[Any, Buffer]] = {}
         self._handles: list[Any] = []
 
     def add(self, op: Op, inputs: Any, attrs: dict[str, Any], name: str | None = None) -> Any:
-        """Runs an op; variables keep their values outside of the trial."""
+        """Runs an op; variables keep their values outside the trial."""
         tensors, attrs = op.convert(inputs), op.normalised(attrs)
         result = self._run(op, [self._on_host(value) for value in tensors], attrs, name)
         if op is VarHandleOp:
@@ -80,7 +80,7 @@ class Trial:
         return result
 
     def _run(self, op: Op, tensors: Sequence[Any], attrs: dict[str, Any], name: str | None) -> Any:
-        """Sends an op down the road; one that would take much memory gives only shapes and dtypes."""
+        """Runs an op on the road; one that would need much memory returns only shapes and dtypes."""
         with inside(_SilentScope()):
             specs: Any = None if op.resource else op.specs(tensors, attrs)
             if specs is None or _nbytes(tensors, specs) <= _MOST_BYTES:
@@ -89,7 +89,7 @@ class Trial:
             return outputs if op.many else outputs[0]
 
     def _updated(self, op: Op, variable: Any, value: Tensor) -> Any:
-        """Remembers a value; returns the variable, which so stays as it is, or the first value of a new one."""
+        """Stores a value for later ops; returns the unchanged variable, or a new variable's initial value."""
         self._values[id(variable)] = variable, value
         is_new = op is AssignVariableOp and any(variable._array is handle for handle in self._handles)
         return value if is_new else variable
@@ -97,7 +97,7 @@ class Trial:
     def _on_host(self, value: Any) -> Any:
         if value.__class__ is list:
             return [self._on_host(tensor) for tensor in value]
-        variable = getattr(value, "__tf_variable__", None)  # a strategy's, of which each device has a copy
+        variable = getattr(value, "__tf_variable__", None)  # a strategy's variable, with a copy on each device
         tensor = value if variable is None else variable
         if id(tensor) in self._values:
             return self._values[id(tensor)][1]
@@ -115,14 +115,14 @@ def _nbytes(tensors: Sequence[Any], specs: Sequence[Any]) -> int:
 
 @contextmanager
 def trying(scope: Scope | None = None) -> Generator[None]:
-    """Has the ops of a block run as a trial, in the scope that is open or in another one."""
+    """Runs the ops of a block as a trial, in the open scope or in another one."""
     with inside((scope or SCOPE() or EMPTY).with_(graph=Trial())):
         yield
 
 
 @contextmanager
 def inside(scope: Scope) -> Generator[None]:
-    """Has the ops of a block run in a scope."""
+    """Runs the ops of a block in a scope."""
     outer = SCOPE()
     try:
         set_scope(scope)
@@ -132,12 +132,12 @@ def inside(scope: Scope) -> Generator[None]:
 
 
 def outside(scope: Scope, **changes: Any) -> Scope:
-    """Returns the scope around all functions that are traced: ops run at once, on the device asked for there."""
+    """Returns the scope outside all traced functions, where ops run at once on the device requested there."""
     return scope.with_(graph=None, request=requested(scope), **changes)
 
 
 def init_scope() -> AbstractContextManager[None]:
-    """Returns a block whose ops run at once, also where a `tf.function` is traced; tapes do not hear of them.
+    """Returns a block whose ops run at once, even while a `tf.function` is traced; tapes do not record them.
 
     >>> @tf.function
     ... def add_offset(x):
@@ -152,20 +152,20 @@ def init_scope() -> AbstractContextManager[None]:
 
 
 def is_silent() -> bool:
-    """Tells whether a function is only traced or tried here."""
+    """Returns whether a function is only being traced or tried."""
     scope = SCOPE()
     return scope is not None and getattr(scope.graph, "silent", False)
 
 
 def is_trial() -> bool:
-    """Tells whether a function is only called to learn the shapes and dtypes of its results."""
+    """Returns whether a function is called only to learn the shapes and dtypes of its results."""
     scope = SCOPE()
     return scope is not None and getattr(scope.graph, "is_trial", False)
 
 
 @contextmanager
 def in_earnest() -> Generator[None]:
-    """Has the ops of a block run as they should, also inside a trial: weights are made there."""
+    """Really runs the ops of a block, even inside a trial; used for creating weights."""
     scope = SCOPE()
     with nullcontext() if scope is None or not is_silent() else inside(outside(scope)):
         yield

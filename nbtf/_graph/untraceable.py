@@ -1,4 +1,4 @@
-"""Why a function could not be traced: it needs values itself, or something of the package does that it calls."""
+"""Finds out why a function could not be traced: whether it needs values itself, or package code that it calls does."""
 
 from __future__ import annotations
 
@@ -9,21 +9,21 @@ from nbtf._graph.lengths import NotKnownError
 from nbtf.errors import OperatorNotAllowedInGraphError
 
 _WORDS = ("SymbolicTensor", "symbolic Tensor", "before a session runs")
-"""What errors say where a value is not there."""
+"""Words in the errors that are raised for a missing value."""
 
 _ASKED = (
     *("_graph/tensor.py", "_runtime/tensor.py", "_graph/lengths.py", "_graph/function_graph.py"),
     *("autograph/operators.py", "autograph/symbolic.py", "arrays/tensor_array.py"),
 )
-"""Files whose functions refuse values: who asked them stands one frame above."""
+"""Files whose functions raise errors for missing values; the code that needs the value is one frame above."""
 
 
 def needs_values(error: BaseException, has_open_lengths: bool) -> bool:
-    """Tells whether code of the package asked for a value that is not there while a function is traced.
+    """Returns whether package code needed a value that does not exist while a function is traced.
 
     Args:
-      error: what it raised then.
-      has_open_lengths: whether lengths of arguments are not known.
+      error: the error that was raised.
+      has_open_lengths: whether lengths of arguments are unknown.
     """
     if not isinstance(error, NotKnownError | OperatorNotAllowedInGraphError | NotImplementedError):
         is_symbolic = isinstance(error, AttributeError | TypeError) and any([word in str(error) for word in _WORDS])
@@ -33,7 +33,7 @@ def needs_values(error: BaseException, has_open_lengths: bool) -> bool:
 
 
 def _asks_for_values(step: TracebackType | None) -> bool:
-    """Tells whether the innermost frame that does not itself refuse is one of the package."""
+    """Returns whether the innermost frame, apart from those that raise for missing values, is in the package."""
     asks = False
     while step is not None:
         file = step.tb_frame.f_code.co_filename.replace("\\", "/")

@@ -1,6 +1,6 @@
-"""What each op is: public function, kernel, dtype rule, gradient, in one block.
+"""The ops. Each is one block: public function, kernel, dtype rule and gradient.
 
-Every op takes `name`, as in TensorFlow. It names the node in a graph; ops that run at once have no names. An op that
-gets dtypes that differ or do not suit, shapes that do not fit, or an axis that is not there, raises
-`InvalidArgumentError` or `TypeError` in TensorFlow's words; docstrings say what else is refused.
+Every op takes `name`, as in TensorFlow. It names the node in a graph; ops that run at once have no names. An op raises
+`InvalidArgumentError` or `TypeError` with TensorFlow's text if dtypes differ or are not supported, if shapes do not
+fit, or if an axis does not exist. Docstrings list only the other errors.
 """

@@ -1,4 +1,4 @@
-"""How attributes are read: shapes, axes and other numbers that a kernel needs on the host."""
+"""Converts attributes: the shapes, axes and other numbers that a kernel needs on the host."""
 
 from __future__ import annotations
 
@@ -14,49 +14,49 @@ R = TypeVar("R")
 
 
 class HostInput(NamedTuple):
-    """How an attribute that is an input of a node is called in a graph, and where it stands among the inputs."""
+    """The name and place of an attribute that is an input of a graph node."""
 
     name: str
     place: int | None = None
-    """None at the end."""
+    """The place among the inputs; None for the end."""
     default: Any = None
-    """What stands for an attribute that nobody gave; a function gets the rank of the first input."""
+    """The value if the caller gives none; a function is called with the rank of the first input."""
     of_result: bool = False
-    """Whether it has the dtype of the result."""
+    """Whether the input has the dtype of the result."""
 
 
 class KnownInput(NamedTuple):
-    """What a graph knows of an input: lengths, and an array or a list with None for elements that only a run tells."""
+    """A graph's knowledge of an input. Lengths and elements that are known only at run time are None."""
 
     shape: Any
     value: Any
 
 
 def passed_on(first: KnownInput, **attrs: Any) -> Any:
-    """The rule for values of ops that hand lengths on."""
+    """Returns the first input's value: the rule for ops that pass lengths through."""
     return first.value
 
 
 class NodeForm(NamedTuple):
-    """How an op looks as a node of a graph, where that does not follow from its rule."""
+    """How an op appears as a graph node, as far as its rule does not determine it."""
 
-    inputs: Mapping[str, HostInput] = {}  # never changed
-    """Attributes that are inputs."""
+    inputs: Mapping[str, HostInput] = {}  # never modified
+    """The attributes that are inputs of the node."""
     index_type: str | None = None
     """TensorFlow's name for the dtype of shapes, axes and the like."""
     fields: Mapping[str, Any] = {}
-    """TensorFlow's names of attributes; and values of those that nobody gives."""
+    """TensorFlow's attribute names, and the values of attributes that no caller passes."""
     static: Any = False
-    """Whether the value is known where those of the inputs are; a rule also tells a part of it."""
+    """Whether the value is known when those of the inputs are. A rule can also return a partly known value."""
     node_name: str | None = None
-    """What a node is called that nobody named; its type by default."""
+    """The name of a node if the caller gives none; by default its type."""
     misfit: Callable[..., str | None] | None = None
-    """Says in TensorFlow's words why inputs do not fit, from their shapes, lists of lengths, and the attributes."""
+    """Returns TensorFlow's text for inputs that do not fit, given their shapes, lists of lengths and the attributes."""
     definition: str | None = None
-    """TensorFlow's definition, inputs and attributes, with which it ends when it refuses a dtype."""
+    """TensorFlow's definition (inputs and attributes), which ends the error text for an unsupported dtype."""
 
     def host_input(self, attr: str) -> HostInput:
-        """Returns how an attribute is an input: under its own name, at the end, where nothing else is said."""
+        """Returns an attribute's `HostInput`; by default the last input, under the attribute's own name."""
         return self.inputs.get(attr) or HostInput(attr)
 
 
@@ -68,10 +68,10 @@ Axis = Any
 
 
 def as_int(value: Any) -> int:
-    """Returns one integer; from a tensor, its value.
+    """Returns a value as an integer; for a tensor, the tensor's value.
 
     Raises:
-      TypeError: it is none.
+      TypeError: if `value` is not an integer.
     """
     try:
         return value.__index__()
@@ -80,10 +80,10 @@ def as_int(value: Any) -> int:
 
 
 def as_ints(value: Any) -> tuple[int, ...]:
-    """Returns integers as a tuple; one integer counts as a list of one.
+    """Returns integers as a tuple; a single integer becomes a tuple of one.
 
     Raises:
-      TypeError: some are none, or it is a text, whose letters are none either.
+      TypeError: if an element is not an integer, or `value` is a string.
     """
     plain: Any = value.numpy() if isinstance(value, Tensor) or _has_value(value) else value
     if hasattr(plain, "__index__") and not getattr(plain, "shape", ()):
@@ -94,20 +94,20 @@ def as_ints(value: Any) -> tuple[int, ...]:
 
 
 def _has_value(value: Any) -> bool:
-    """Tells whether something is a variable or the like; a sparse tensor becomes one, too, but has no value."""
+    """Returns whether an object has a tensor's value, as a variable does. A sparse tensor does not."""
     return hasattr(value, "__tf_tensor__") and hasattr(value, "numpy")
 
 
 def as_shape(value: Any) -> tuple[int, ...]:
-    """Returns the lengths of a shape: of a number, a list (tensors may stand in it), a TensorShape or a tensor.
+    """Returns a shape as a tuple of lengths, from a number, a list (may contain tensors), a TensorShape or a tensor.
 
     Raises:
-      TypeError: a length is not an integer, or not known.
+      TypeError: if a length is unknown or not an integer.
     """
     try:
         return as_ints(value)
     except (AttributeError, TypeError):
-        raise TypeError(f"a shape is made of integers, got {value!r}") from None
+        raise TypeError(f"Expected a shape made of integers, got {value!r}") from None
 
 
 def as_axis(value: Axis) -> int | tuple[int, ...] | None:
@@ -117,22 +117,22 @@ def as_axis(value: Axis) -> int | tuple[int, ...] | None:
     axes = as_ints(value)
     is_sequence = (
         isinstance(value, list | tuple) or len(getattr(value, "shape", ())) > 0
-    )  # a scalar's shape is true, too
+    )  # `bool` of a scalar tensor's shape is also True
     return axes if is_sequence or not axes else axes[0]
 
 
 def as_axes(axis: Any) -> tuple[int, ...]:
-    """Returns axes as NumPy wants them, in a tuple: a bare 0 it takes for a scalar, too, which has no axis."""
+    """Returns axes as a tuple, as NumPy needs them: given a bare 0, NumPy also accepts a scalar, which has no axis."""
     if axis.__class__ is tuple:
         return axis
     return tuple(axis) if axis.__class__ is list else (axis.__index__(),)
 
 
 def positive_axes(axis: int | tuple[int, ...] | None, rank: int) -> tuple[int, ...]:
-    """Returns axes counted from the front; all of them for None.
+    """Returns axes as non-negative numbers; for None, all axes.
 
     Raises:
-      InvalidArgumentError: an axis is outside `[-rank, rank)` or comes twice, in TensorFlow's words.
+      InvalidArgumentError: if an axis is outside `[-rank, rank)` or repeated, with TensorFlow's text.
     """
     if axis is None:
         return tuple(range(rank))
@@ -148,7 +148,7 @@ def positive_axes(axis: int | tuple[int, ...] | None, rank: int) -> tuple[int, .
 
 
 def of_integers(attr: str, read: Callable[[Any], R]) -> Callable[[Any], R]:
-    """Returns a reader that refuses values of other kinds as TensorFlow does, by the name of the op's attr.
+    """Returns a converter that rejects non-integers with TensorFlow's error, which names the op's attr.
 
     >>> of_integers("Tperm", as_axis)([1, 0])
     (1, 0)
@@ -167,17 +167,17 @@ def of_integers(attr: str, read: Callable[[Any], R]) -> Callable[[Any], R]:
 
 
 as_reduced = of_integers("Tidx", as_axis)
-"""Reads the axes of a reduction."""
+"""Converts the axes of a reduction."""
 
 
 def not_allowed(attr: str, dtype: DType) -> InvalidArgumentError:
-    """Returns TensorFlow's error for an index or a length of the wrong kind."""
+    """Returns TensorFlow's error for an index or length of the wrong dtype."""
     text = f"Value for attr '{attr}' of {dtype.c_name} is not in the list of allowed values: int32, int64"
     return InvalidArgumentError(text)
 
 
 def as_index_dtype(value: Any) -> DType:
-    """Returns the dtype of results that are lengths or positions; int32 for None."""
+    """Returns the dtype of lengths or positions; int32 for None."""
     dtype = int32 if value is None else as_dtype(value)
     if dtype is not int32 and dtype is not int64:
         raise not_allowed("out_type", dtype)

@@ -1,4 +1,4 @@
-"""How do devices of a cluster get the sum of what each of them has? One op on each, told with its messages."""
+"""Collective sums over a cluster's devices: one op per device, with the messages it sends."""
 
 from __future__ import annotations
 
@@ -33,14 +33,15 @@ def _(call: Call, grad: Tensor) -> Gradients:
 
 
 def all_reduce(tensors: Sequence[Tensor], devices: Sequence[str], algorithm: str = AUTO) -> list[Tensor]:
-    """Returns the sum of tensors on each of their devices, which are cards of a simulated cluster.
+    """Returns the sum of the tensors as one copy on each of their devices, GPUs of a simulated cluster.
 
-    It is added up in the order of the devices, whatever the algorithm: this says what is sent, and how long it takes.
+    The terms are added in the order of the devices. The algorithm decides only which messages are sent and how
+    long that takes.
 
     Args:
-      tensors: one of each device.
-      devices: their full names.
-      algorithm: one of `collectives.ALGORITHMS` but the star, or `AUTO`.
+      tensors: one tensor per device.
+      devices: the devices' full names.
+      algorithm: one of `collectives.ALGORITHMS` except the star, or `AUTO` (default).
     """
     sums: list[Tensor] = []
     for name in devices:

@@ -1,7 +1,7 @@
-"""The express lane: one generated frame in front of a public op, for the common case.
+"""The express lane: one generated function in front of a public op, for the common case.
 
-The lane serves tensors on the current device, of one dtype, with nobody listening; everything else is handed to the
-road, the public function as it is written. Stale state can only send an op to the road, never the other way.
+The lane handles tensors of one dtype on the current device while no observer is registered. Everything else goes to the
+road: the public function as written. Stale state can only send an op to the road, never the other way.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from nbtf.errors import OpError
 if TYPE_CHECKING:
     from nbtf._ops.op import Op
 
-    # Names of each lane's own space.
+    # Names defined in each lane's namespace.
     lane: Callable[..., Any]
     build: Callable[[], None]
 
@@ -44,10 +44,10 @@ HANDED_OVER = (
     RuntimeWarning,
     OpError,
 )
-"""What makes a lane give up: the road runs the op again and says properly what is wrong."""
+"""Exceptions that make a lane give up: the road runs the op again and raises the proper error."""
 
-# NumPy warns of overflow and division by zero, TensorFlow does not. Turned into an error by the user's settings,
-# the warning hands the op to the road, which is silent by itself.
+# NumPy warns about overflow and division by zero; TensorFlow does not. If the user's settings turn the warning into
+# an error, the lane hands the op to the road, which suppresses such warnings.
 warnings.filterwarnings("ignore", category=RuntimeWarning, module=r"nbtf\.(_ops|_devices\.cpu)(\.|$)")
 
 LANE = """\
@@ -68,7 +68,8 @@ def {name}({params}):
 {logged}    return road({args})
 """
 
-# The same while the log listens. It prints before an op runs, once: what fails then goes down the road untold.
+# The same while placement is logged. The lane prints before the op runs, so if it fails, the road must not log it
+# again.
 LOGGED = """\
     if HERE.logged is not None and {tensors} and {devices}HERE.logged and {dtypes}:
         if SCOPE() is None and logs(op.type, {first}._device):
@@ -81,7 +82,7 @@ LOGGED = """\
             return result
 """
 
-# The same on another device, which looks after its own stream and memory.
+# The same on another device, which manages its own stream and memory.
 ELSEWHERE = """\
         elif device in HERE.elsewhere and device is {others}device and {dtypes}{on_gpus}:
             scope = SCOPE()
@@ -101,13 +102,13 @@ ELSEWHERE = """\
             return result
 """
 
-# As on the road: what a tape reads of a variable by itself stays with it longer.
+# As on the road: a value that a tape itself reads from a variable is kept longer.
 READ = "                if scope is not None and scope.tape is not None and device.is_exact:\n"
 READ_EACH = "                    if {x}._watch is ALWAYS: {x} = {x}.__tf_tensor__()\n"
 
 HEARD = "                    tape.record(op, ({inputs},), {attrs}, result)"
 
-# Twins of `Tape.record`, without its frame, for what no other tape watches: what is changed there is changed here.
+# Inlined copies of `Tape.record` for tensors that no other tape watches; change both together.
 HEARD_AT_ONCE = """\
                     if {x}._watch is tape.hearing{lasting}:
                         tape.entries.append((op, {kept}, {attrs}, {made})); result._watch = tape.hearing
@@ -132,10 +133,10 @@ SCALAR = "    if y.__class__ is float or y.__class__ is int: y = constant_like(x
 
 
 def constant_like(x: Any, value: float) -> Any:
-    """Returns a remembered scalar tensor of `x`'s dtype and device; `value` itself where that would not be the same.
+    """Returns a cached scalar tensor of `x`'s dtype and device, or `value` if that would give another result.
 
-    0.0 and -0.0 are equal and so would share a key: zeros go by their text. nan never matches itself and is not
-    remembered.
+    0.0 and -0.0 are equal and would share a key, so zeros are looked up by their text. nan never equals itself and is
+    not cached.
     """
     device = getattr(x, "_device", None)
     is_told = device in HERE.recorded and x.__class__ is Tensor and _is_eager()
@@ -147,7 +148,7 @@ def constant_like(x: Any, value: float) -> Any:
         scalar = _new_constant(x, value)
         if scalar is None:
             return value
-        if len(device.constants) < 1000:  # a loop over floats must not fill the memory
+        if len(device.constants) < 1000:  # so that a loop over floats cannot fill the memory
             device.constants[key] = scalar
     if is_told:
         dtype, array, _ = scalar
@@ -156,13 +157,13 @@ def constant_like(x: Any, value: float) -> Any:
 
 
 def _is_eager() -> bool:
-    """Tells whether ops run at once."""
+    """Returns whether ops run at once."""
     scope = SCOPE()
     return scope is None or (scope.graph is None and not scope.silent)
 
 
 def _goes_to(device: Any) -> bool:
-    """Tells whether plain ops go to a device that has a `quick`."""
+    """Returns whether ops without a device request run on this device, which has a `quick` method."""
     if device not in HERE.elsewhere:
         return False
     scope = SCOPE()
@@ -170,9 +171,9 @@ def _goes_to(device: Any) -> bool:
 
 
 def _new_constant(x: Any, value: float) -> Any:
-    """Returns what the device of `x` remembers of a scalar: it as a tensor, or what to put there each time.
+    """Returns what the device of `x` caches for a scalar: a tensor, or what to put on the device at each use.
 
-    None where the value does not fit, or belongs into the host's memory.
+    Returns None if the value does not fit the dtype or belongs in host memory.
     """
     device, dtype = x._device, x._dtype
     if value != value or not _exact(dtype, value) or (not device.on_host and dtype in _types.HOST_DTYPES):
@@ -185,7 +186,7 @@ def _new_constant(x: Any, value: float) -> Any:
 
 
 def _put_scalar(device: Any, dtype: _types.DType, array: Any, label: Label) -> Tensor:
-    """Returns a scalar on a device that is charged for it each time it is used."""
+    """Returns a scalar on a device that allocates memory for it at each use."""
     return tensor_of(device.put_lasting(array, label), dtype, device)
 
 
@@ -194,7 +195,7 @@ def _exact(dtype: _types.DType, value: float) -> bool:
 
 
 def express(op: Op, road: F) -> F:
-    """Returns a public function with its lane in front; the checker sees `road`, unchanged."""
+    """Returns a public function with its lane in front; type checkers see the type of `road`."""
     names = road.__code__.co_varnames[: road.__code__.co_argcount]
     _check_names(op, names)
     space = _space(op, road)
@@ -204,24 +205,24 @@ def express(op: Op, road: F) -> F:
 
 
 def _first_call(*args: Any, **kwargs: Any) -> Any:
-    """Is the code of every lane until it is called: compiling a hundred of them would double the time of import."""
-    build()  # noqa: F821  # a name of the lane's own space, as the next
+    """Compiles a lane at its first call: compiling a hundred lanes would double the import time."""
+    build()  # noqa: F821  # defined in the lane's namespace, as is `lane`
     return lane(*args, **kwargs)  # noqa: F821
 
 
 def _build(lane: FunctionType, text: str, filename: str) -> None:
     space = lane.__globals__
     made: dict[str, FunctionType] = {}
-    exec(compile(text, filename, "exec"), space, made)  # the one place that generates code
+    exec(compile(text, filename, "exec"), space, made)  # the only place that compiles generated code
     linecache.cache[filename] = (len(text), None, text.splitlines(True), filename)
     lane.__defaults__ = space["road"].__defaults__
     lane.__code__ = made[lane.__name__].__code__
 
 
 def _check_names(op: Op, names: tuple[str, ...]) -> None:
-    """The lane passes attributes by position, so function and kernel must agree on them.
+    """Checks that function and kernel agree on the attributes' order, since the lane passes them by position.
 
-    What a function takes beyond its op's attributes, the lane serves only when it was not given.
+    The lane serves calls with a parameter that the op does not have only if the parameter was not given.
     """
     attrs = names[len(op.inputs) : len(op.inputs) + len(op.attrs)]
     if attrs != op.attrs or names[-1] != "name" or op.many or any(token[-1] == "*" for token in op.tokens):
@@ -253,7 +254,7 @@ def _text(op: Op, road: Callable[..., Any], names: tuple[str, ...]) -> str:
 
 
 def _elsewhere(op: Op, inputs: tuple[str, ...], parts: dict[str, str]) -> str:
-    """Returns the lane for other devices; nothing for ops that may run elsewhere than where their inputs are."""
+    """Returns the code for other devices; empty for ops that may run on a device other than their inputs'."""
     if op._cpu_only is True or op.host_outputs:
         return ""
     kernels = "".join(f" and {x}._dtype not in CPU_ONLY" for x in inputs) if op._cpu_only else ""
@@ -266,9 +267,9 @@ def _elsewhere(op: Op, inputs: tuple[str, ...], parts: dict[str, str]) -> str:
 
 
 def _logged(op: Op, inputs: tuple[str, ...], fragments: dict[str, str]) -> str:
-    """Returns the lane while the log listens: for functions of NumPy's, since other kernels may leave it to other ops.
+    """Returns the code for logged ops, for NumPy functions only: other kernels may leave the work to other ops.
 
-    There are also no constants or variables to tell of.
+    NumPy functions also have no constants or variables to log.
     """
     if not op.function or op.host_inputs or op.resource:
         return ""
@@ -277,7 +278,7 @@ def _logged(op: Op, inputs: tuple[str, ...], fragments: dict[str, str]) -> str:
 
 
 def _heard(op: Op, inputs: tuple[str, ...]) -> str:
-    """Returns the lines that let the tape hear."""
+    """Returns the lines that record the op on the tape."""
     parts = {"inputs": ", ".join(inputs), "attrs": "{" + ", ".join(f"{a!r}: {a}" for a in op.attrs) + "}"}
     if op.taped is not PLAIN:
         return HEARD.format(**parts)
@@ -290,7 +291,7 @@ def _heard(op: Op, inputs: tuple[str, ...]) -> str:
 
 
 def _dtype_test(op: Op, inputs: tuple[str, ...]) -> str:
-    """Returns the condition that the dtypes fit the rule; one test for the first of a letter, identity after it."""
+    """Returns the dtype condition: a set test for the first input of each letter, identity for the others."""
     first: dict[str, str] = {}
     tests: list[str] = []
     for token, x in zip(op.tokens, inputs, strict=True):
@@ -303,7 +304,7 @@ def _dtype_test(op: Op, inputs: tuple[str, ...]) -> str:
 
 
 def _not_given(op: Op, road: Callable[..., Any], names: tuple[str, ...]) -> list[str]:
-    """Returns the conditions that parameters which the kernel does not know have their defaults, None or False."""
+    """Returns conditions that all parameters unknown to the kernel have their default, None or False."""
     defaults = dict(zip(reversed(names), reversed(road.__defaults__ or ()), strict=False))
     beyond = names[len(op.inputs) + len(op.attrs) : -1]
     if any(defaults[name] is not None and defaults[name] is not False for name in beyond):
@@ -348,7 +349,7 @@ def _space(op: Op, road: Callable[..., Any]) -> dict[str, Any]:
 
 
 def _dressed_as(road: F, lane: Any) -> F:
-    """Makes a lane look like its road; `__wrapped__` is the road alone, and `inspect.signature` reads it."""
+    """Makes a lane look like its road; `__wrapped__` is the bare road, which `inspect.signature` reads."""
     for name in ("__doc__", "__module__", "__qualname__", "__annotations__"):
         setattr(lane, name, getattr(road, name))
     lane.__wrapped__ = road

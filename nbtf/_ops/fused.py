@@ -1,8 +1,8 @@
-"""How several ops run as one kernel, where nobody would see them apart.
+"""Runs several ops as one kernel where the difference cannot be observed.
 
-What TensorFlow's eager functions compute by several ops is shown, charged and differentiated as these. On the CPU,
-while nobody listens, one kernel goes through the numbers once, block by block, so that what lies between the ops stays
-in a cache. It does what the ops do, in their order: results are the same to the bit.
+Where TensorFlow runs several ops eagerly, nbtf also reports, charges and differentiates these ops. On the CPU,
+while no observer is registered, one kernel processes the numbers once, block by block, so that intermediate values
+stay in a cache. It computes what the ops compute, in their order: results are bit-identical.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from nbtf._types import DType
 Function = Callable[..., Any]
 
 FUSED: dict[str, Fused] = {}
-"""All kernels that stand for several ops, by module and name; filled at import, then only read."""
+"""All fused kernels by module and name; filled at import, then only read."""
 
 
 class Fused:
-    """A kernel that stands for several ops, of one dtype; `@fused` makes one. Tapes hear it as one op."""
+    """A kernel that replaces several ops of one dtype; created by `@fused`. Tapes record it as one op."""
 
     taped = AT_LENGTH
     resource = no_gradient = freezes = keeps_outputs = False
@@ -35,7 +35,7 @@ class Fused:
     _backward: Function | None = None
 
     def __init__(self, kernel: Function, dtypes: frozenset[DType]) -> None:
-        """Takes the kernel, and the dtypes that it serves.
+        """Stores the kernel and the dtypes that it supports.
 
         The kernel takes `(xp, inputs..., attributes...)` and returns an array, or a list of them, and what `backward`
         needs.
@@ -44,20 +44,20 @@ class Fused:
         FUSED[f"{kernel.__module__}.{kernel.__qualname__}"] = self
 
     def composed(self, function: Function) -> Function:
-        """Says which ops it stands for."""
+        """Registers the function that computes the same with single ops."""
         self._composed = function
         return function
 
     def backward(self, kernel: Function) -> Function:
-        """Says how gradients flow back: `(xp, inputs, kept, grads, attributes...)` returns one for each input.
+        """Registers the gradient kernel: `(xp, inputs, kept, grads, attributes...)` returns one gradient per input.
 
-        A gradient that did not arrive is None. Without it, what a tape hears is computed op by op.
+        A missing gradient is None. Without a gradient kernel, ops are run one by one while a tape records.
         """
         self._backward = kernel
         return kernel
 
     def __call__(self, *inputs: Any, name: str | None = None, **attrs: Any) -> Any:
-        """Computes the results: at once, or op by op."""
+        """Computes the results with the fused kernel or op by op."""
         scope = SCOPE()
         tape = None if scope is None else scope.tape
         arrays = None if tape is not None and self._backward is None else self._arrays(inputs)
@@ -77,7 +77,7 @@ class Fused:
         return result
 
     def gradients(self, call: Call, *grads: Tensor | None) -> Sequence[Any]:
-        """Returns the gradients of the inputs: at once, or through the ops, where a tape or somebody else listens."""
+        """Returns the inputs' gradients from the gradient kernel, or op by op while a tape or an observer records."""
         scope, inputs, attrs = SCOPE(), call.inputs, dict(call.attrs)
         kept = attrs.pop("kept")
         is_heard = scope is not None and scope.tape is not None
@@ -96,7 +96,7 @@ class Fused:
         return tape.gradient(results, inputs, list(grads) if results.__class__ is list else grads[0])
 
     def _arrays(self, tensors: Sequence[Any]) -> list[Any] | None:
-        """Returns the arrays of tensors on the CPU that plain ops go to; None where ops would take the road."""
+        """Returns the arrays of tensors on the current CPU device; None if ops would take the road."""
         device, scope = HERE.device, SCOPE()
         if device is None or (scope is not None and scope.lane is not device):
             return None
@@ -104,7 +104,7 @@ class Fused:
             dtype = tensors[0]._dtype
             if dtype in self._dtypes and all([t._device is device and t._dtype is dtype for t in tensors]):
                 return [tensor._array for tensor in tensors]
-        except AttributeError:  # a value, or a tensor that is not known yet
+        except AttributeError:  # a Python value, or a graph tensor that has no value yet
             pass
         return None
 
@@ -114,30 +114,31 @@ def _tensor(array: Any, like: Any) -> Tensor:
 
 
 def fused(*dtypes: DType) -> Callable[[Function], Fused]:
-    """Makes one kernel stand for several ops."""
+    """Returns a decorator that makes a kernel replace several ops."""
     return partial(Fused, dtypes=frozenset(dtypes))
 
 
 _BLOCK = 1 << 16
-"""Numbers worked on together: their few arrays of 256 KiB stay in a processor's second-level cache."""
+"""Elements per block: a few arrays of 256 KiB fit into a processor's second-level cache."""
 
 
 def blocks(length: int, numbers: int = 1, multiple: int = 1) -> list[slice]:
-    """Returns slices of lines of so many numbers that are worked on together: a multiple of lines, but the last."""
+    """Returns slices that divide lines of `numbers` elements into blocks of a `multiple` of lines, except the last."""
     at_once = max(1, _BLOCK // max(1, numbers * multiple)) * multiple
     return [slice(start, start + at_once) for start in range(0, length, at_once)]
 
 
 def in_blocks(xp: Any, compute: Function, inputs: Sequence[Any], results: int = 1) -> list[Any]:
-    """Returns new arrays of the first input's shape and dtype, computed in blocks of numbers.
+    """Returns new arrays with the first input's shape and dtype, computed block by block.
 
-    A kernel that works in blocks gets its results from here. Their memory is new and contiguous, so a row of all their
-    numbers is a view that can be written through. The row of another array may be a copy, which is only read.
+    Kernels that work in blocks get their results from here. The new memory is contiguous, so flattening it gives a view
+    that can be written. Flattening another array may copy it, so it is only read.
 
     Args:
       xp: the array library.
-      compute: takes a block of each input, then one of each result, all of rank 1, and writes the results.
-      inputs: arrays of one shape, in any memory layout.
+      compute: function that takes a block of each input, then a block of each result, all of rank 1, and writes the
+        results.
+      inputs: arrays of the same shape, in any memory layout.
       results: number of results.
     """
     outputs = [xp.empty(inputs[0].shape, inputs[0].dtype) for _ in range(results)]

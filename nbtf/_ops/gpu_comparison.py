@@ -1,4 +1,4 @@
-"""Is a GPU faster than the CPU? Times a product of matrices on both."""
+"""Times a matrix product on a GPU and on the CPU."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ _TIMES = 5
 
 
 def compared_with_cpu(gpu: str) -> tuple[bool, str]:
-    """Returns whether a product is computed faster on a GPU than on the CPU, and both times in words."""
+    """Returns whether a matrix product is faster on a GPU than on the CPU, and a text with both times."""
     seconds = {name: _seconds_of_a_product(name) for name in (gpu, "CPU:0")}
     told = " and ".join(f"{1000 * time:.1f} ms on {name}" for name, time in seconds.items())
     return seconds[gpu] < seconds["CPU:0"], f"a product of {_SIDE} x {_SIDE} matrices took {told}, measured here"
 
 
 def _seconds_of_a_product(name: str) -> float:
-    """Returns the shortest of some; the first ones load libraries."""
+    """Returns the shortest time of several runs, since the first runs load libraries."""
     target = next(candidate for candidate in CURRENT.context.devices.devices if candidate.short_name == name)
     times: list[float] = []
     with device(name):

@@ -1,8 +1,8 @@
-"""Which ops take bfloat16, and how does a kernel written for NumPy's floats compute in it?
+"""Support for bfloat16: which ops accept it, and how kernels written for NumPy's floats compute in it.
 
-NumPy's own functions compute in it. Other kernels get copies of the values as float32, and their results are rounded,
-once for each op, as most kernels of TensorFlow on CPUs do. The sets that fast lanes look into do not have the dtype, so
-that it always takes the road.
+NumPy's own functions compute in bfloat16. Other kernels get float32 copies, and their results are rounded once per op,
+as most TensorFlow CPU kernels do. The dtype sets of the fast lanes do not contain bfloat16, so it always takes
+the road.
 """
 
 from __future__ import annotations
@@ -21,27 +21,27 @@ _WITHOUT_KERNEL = frozenset({"Diag", "DiagPart", "LRN", "LRNGrad", "MatrixTriang
 """Declared for bfloat16, but without a kernel for it. Source: TensorFlow 2.21's registrations for CPUs."""
 
 _NOT_DECLARED = frozenset({"AdjustContrastv2", "StatefulRandomBinomial"})
-"""Declared for float16 alone. Source: TensorFlow 2.21's definitions of ops; all others with float16 have bfloat16."""
+"""Declared for float16 only. Source: TensorFlow 2.21's op definitions; all other ops with float16 have bfloat16."""
 
 _ON_THE_VALUES = frozenset({"Bitcast", "SerializeTensor", "UnsortedSegmentMax", "UnsortedSegmentMin"})
-"""Ops whose kernels look at the bits, or at the limits of the dtype."""
+"""Ops whose kernels read the bits or the limits of the dtype."""
 
 _STEP_BY_STEP = frozenset(
     {"AddN", "Cumprod", "Cumsum", "LogSoftmax", "SparseSoftmaxCrossEntropyWithLogits", "TanhGrad", "Xlog1py"}
 )
-"""Ops of several steps, each of which TensorFlow rounds; the result would be another one."""
+"""Ops with several steps, each of which TensorFlow rounds; one final rounding would give another result."""
 
 
 def takes_bfloat16(op: Op, dtype: DType, allowed: frozenset[DType]) -> bool:
-    """Tells whether an op takes a dtype that its set does not have; from then on its kernel can compute in it.
+    """Returns whether an op supports bfloat16, which its dtype set lacks; if so, prepares its kernel for it.
 
     Args:
       op: the op.
-      dtype: that of an input.
-      allowed: the dtypes of NumPy's that the input may have.
+      dtype: the dtype of an input.
+      allowed: the NumPy dtypes that the input may have.
 
     Raises:
-      NotFoundError: TensorFlow declares the op for bfloat16, but has no kernel.
+      NotFoundError: if TensorFlow declares the op for bfloat16 but has no kernel for it.
     """
     if dtype is not bfloat16:
         return False
@@ -59,7 +59,7 @@ def takes_bfloat16(op: Op, dtype: DType, allowed: frozenset[DType]) -> bool:
 
 
 def _in_float32(op: Op) -> Callable[..., Any]:
-    """Returns an op's kernel, made to take arrays of bfloat16 as well."""
+    """Returns an op's kernel, wrapped to accept bfloat16 arrays as well."""
     kernel = op.kernel
 
     @wraps(kernel)

@@ -1,7 +1,7 @@
-"""The express lane of ops that take lists or have several results, on simulated GPUs, whether recorded or not.
+"""The express lane for ops with lists or several results on simulated GPUs, recorded or not.
 
-It is no generated frame like those of `express.py`: such ops come with lists of any length, and what a call costs is
-mostly their memory. Everything it does not serve is handed to the road.
+It is not generated code, unlike the lanes of `express.py`: such ops take lists of any length, and most of a call's cost
+is memory. Everything that it does not handle goes to the road.
 """
 
 from __future__ import annotations
@@ -21,20 +21,20 @@ if TYPE_CHECKING:
     from nbtf._ops.op import Op
 
 _REMEMBERED = 4096
-"""Ops on inputs of certain shapes that a device remembers; a loop over ever new shapes must not fill the memory."""
+"""Number of op and shape combinations that a device caches, so that a loop over new shapes cannot fill the memory."""
 
 _PLAIN = PLAIN | {float}
 
 
 def has_list_lane(op: Op) -> bool:
-    """Tells whether an op may take this lane: it has lists, and does nothing but compute on its inputs' device."""
+    """Returns whether an op may take this lane: it has lists and only computes on its inputs' device."""
     with_lists = (op.takes_lists or op.many) and bool(op.results)
     elsewhere = op.resource or op.host_outputs or op._cpu_only is True or op.type == COLLECTIVE
     return with_lists and not (elsewhere or op.shares_memory or op.data_dependent)
 
 
 def run_with_lists(op: Op, inputs: Sequence[Any], attrs: dict[str, Any]) -> Any:
-    """Returns the result of an op that has this lane, or the list of its results; None where the road must do it."""
+    """Returns the result or the list of results of an op with this lane; None if the road must run it."""
     if not (HERE.elsewhere or HERE.recorded):
         return None
     scope = SCOPE()
@@ -45,7 +45,7 @@ def run_with_lists(op: Op, inputs: Sequence[Any], attrs: dict[str, Any]) -> Any:
         if not is_told and (device not in HERE.elsewhere or device is not (scope.lane if scope else HERE.first)):
             return None
         attributes = key_of(attrs, _PLAIN)
-        if attributes is None:  # reading a tensor is told of
+        if attributes is None:  # reading a tensor attribute is an event to report
             return None
         key = op, *_described(op, inputs, tensors, device), *attributes
         request = device.list_requests.get(key)
@@ -64,10 +64,10 @@ def run_with_lists(op: Op, inputs: Sequence[Any], attrs: dict[str, Any]) -> Any:
 
 
 def _described(op: Op, inputs: Sequence[Any], tensors: Sequence[Any], device: Any) -> list[Any]:
-    """Returns shapes, dtypes and the lengths of lists.
+    """Returns the shapes and dtypes of the tensors and the lengths of the lists.
 
     Raises:
-      LookupError: there are more than tensors in the memory of a device that has this lane.
+      LookupError: if an input is not a tensor in the memory of a device that has this lane.
     """
     if not device.lists_in_lane:
         raise LookupError
@@ -82,10 +82,10 @@ def _described(op: Op, inputs: Sequence[Any], tensors: Sequence[Any], device: An
 
 
 def _new_request(op: Op, inputs: Sequence[Any], attrs: dict[str, Any], device: Any) -> Any:
-    """Returns what the device needs to know of an op on such inputs.
+    """Returns the device's request object for an op on inputs of these shapes.
 
     Raises:
-      LookupError: the road must do it; or another error, which the road will find, too.
+      LookupError: if the road must run the op. Other errors may be raised as well; the road raises them again.
     """
     values = op.normalised(attrs)
     dtypes = op.check(inputs, values)

@@ -1,4 +1,4 @@
-"""What is `tf.Module`: an object that finds the variables in its attributes."""
+"""`tf.Module`: an object that finds the variables in its attributes."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ Found = tuple[tuple[Any, ...], Any]
 
 
 class Module(Trackable):
-    """An object with variables: its attributes, those in lists and dictionaries, and those of modules among them.
+    """An object that finds variables in its attributes, in their lists and dictionaries, and in nested modules.
 
     Args:
-      name: an identifier; the class's name in small letters when None.
+      name: a Python identifier; by default the class's name in snake case.
 
     Raises:
-      ValueError: `name` is no identifier.
+      ValueError: if `name` is not a valid identifier.
 
     >>> class Line(tf.Module):
     ...     def __init__(self):
@@ -41,7 +41,7 @@ class Module(Trackable):
     """
 
     _TF_MODULE_IGNORED_PROPERTIES = frozenset[str]()
-    """Attributes that a subclass does not want to be searched."""
+    """Names of attributes that are not searched for variables; a subclass may extend it."""
 
     def __init__(self, name: str | None = None) -> None:
         if name is None:
@@ -57,32 +57,32 @@ class Module(Trackable):
 
     @property
     def name(self) -> str:
-        """The module's name, without those of the modules around it."""
+        """The module's own name, without the names of enclosing modules."""
         return self._name
 
     @property
     def name_scope(self) -> names.name_scope:
-        """The block whose variables have the module's name in front of theirs."""
+        """A context manager in which variable names get the module's name as a prefix."""
         return self._name_scope
 
     @property
     def variables(self) -> tuple[Any, ...]:
-        """All variables: first its own, by the names of the attributes, then those of its modules."""
+        """All variables: the module's own, sorted by attribute name, then those of nested modules."""
         return tuple(self._flatten(predicate=_is_variable))
 
     @property
     def trainable_variables(self) -> tuple[Any, ...]:
-        """The variables that tapes watch by themselves."""
+        """The trainable variables, which tapes watch automatically."""
         return tuple(self._flatten(predicate=_is_trainable))
 
     @property
     def non_trainable_variables(self) -> tuple[Any, ...]:
-        """The other variables."""
+        """The variables that are not trainable."""
         return tuple(self._flatten(predicate=lambda value: _is_variable(value) and not value.trainable))
 
     @property
     def submodules(self) -> tuple[Module, ...]:
-        """All modules in its attributes, and in theirs."""
+        """All nested modules, at any depth."""
         return tuple(self._flatten(predicate=lambda value: isinstance(value, Module)))
 
     def _flatten(
@@ -93,7 +93,7 @@ class Module(Trackable):
         with_path: bool = False,
         expand_composites: bool = False,
     ) -> Iterator[Any]:
-        """Yields what is in the attributes, in the order of their names; then what is in the modules among it."""
+        """Yields the contents of the attributes, sorted by name, then the contents of the modules among them."""
         visited: set[int] | None = None if with_path else {id(self)}
         for path, value in _search(self, (), recursive, attribute_traversal_key, visited, []):
             if predicate is None or predicate(value):
@@ -101,13 +101,13 @@ class Module(Trackable):
 
     @classmethod
     def with_name_scope(cls, method: F) -> F:
-        """Lets a method run in the module's name scope: a decorator.
+        """Returns a decorated method that runs in the module's name scope.
 
         Args:
           method: a method of a module.
 
         Returns:
-          The method, whose variables get the module's name in front of theirs.
+          The method; variables that it creates get the module's name as a prefix.
 
         >>> class Lazy(tf.Module):
         ...     @tf.Module.with_name_scope
@@ -124,7 +124,7 @@ class Module(Trackable):
             with self.name_scope:
                 return method(self, *args, **kwargs)
 
-        return scoped  # pyright: ignore[reportReturnType]  # it takes and returns what the method does
+        return scoped  # pyright: ignore[reportReturnType]  # it has the method's signature
 
 
 def _is_variable(value: Any) -> bool:
@@ -143,7 +143,7 @@ def _search(
     visited: set[int] | None,
     inside: list[Module],
 ) -> Iterator[Found]:
-    """Yields paths and values; `seen` are those that come no more, `inside` the modules on the way here."""
+    """Yields paths and values. `seen` holds objects to skip, `inside` the modules on the current path."""
     deeper: list[Found] = []
     recursive = recursive and not any(module is outer for outer in inside)
     attributes = vars(module)

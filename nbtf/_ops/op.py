@@ -1,4 +1,4 @@
-"""What an op is: a record of kernel, dtype rule, result shapes and gradient; `@op` makes one."""
+"""The record of an op: kernel, dtype rule, result shapes and gradient; `@op` creates one."""
 
 from __future__ import annotations
 
@@ -34,17 +34,18 @@ OPS: dict[str, Op] = {}
 
 
 class Op:
-    """One op of TensorFlow's.
+    """A TensorFlow op.
 
-    The rule is written `"T T -> T"`: a capital letter is any dtype of that letter's set and the same dtype wherever
-    it stands; a dtype's name is that dtype; a name of an attribute is the dtype it says; `*` marks a list.
+    The rule is written `"T T -> T"`. A capital letter is any dtype of that letter's set, the same dtype at each
+    occurrence. A dtype's name is that dtype, an attribute's name the dtype that the attribute holds, and `*` marks a
+    list.
     """
 
     lane: Callable[..., Any] | None = None
-    """The public function with the express lane, if there is one."""
+    """The public function with its express lane, or None."""
     towards_x: Callable[..., Any] | None = None
     towards_y: Callable[..., Any] | None = None
-    """How gradients flow back to the first and the second input as arrays, if that is said."""
+    """Array kernels of the gradients of the first and second input, if registered."""
 
     def __init__(
         self,
@@ -69,10 +70,10 @@ class Op:
         form: NodeForm = _PLAIN_FORM,
         sets: Mapping[str, frozenset[DType]],
     ) -> None:
-        """Makes a record; `@op` and `ufunc` are the doors."""
+        """Creates a record; only `@op` and `ufunc` call this."""
         self.type = type
         self.origin: tuple[str, int] = ("", 0)
-        """Module and line that entered it into `OPS`."""
+        """Module and line that registered the op in `OPS`."""
         self.kernel = kernel
         inputs_rule, _, right = rule.partition("->")
         self.tokens: tuple[str, ...] = tuple(inputs_rule.split())
@@ -84,26 +85,26 @@ class Op:
         self.host_inputs: Mapping[str, tuple[DType | None, DType | None]] = {
             attr: fixed.get(attr, (_types.int32, None)) for attr in host or ()
         }
-        """Attributes that stand in host memory, with the dtype that TensorFlow asks a number for, and the one that it
-        does where `is_given_values`."""
+        """Attributes in host memory with two dtypes: the one TensorFlow converts a number to, and the one it uses
+        if `is_given_values`."""
         self.normalisers = {**(host or {}), **(plain or {})}
         self.host_outputs = host_outputs
         self.shares_memory = shares_memory
         self.resource = resource
         self.updates: bool = resource and not only_reads
-        """Whether the variable it takes gets another value."""
+        """Whether the op changes the value of its variable."""
         self.data_dependent = data_dependent
         self.function = function
         self.sets: dict[str, frozenset[DType]] = dict(sets)
         self.no_gradient = self.unregistered = self.keeps_outputs = False
         self.freezes: bool = bool(self.normalisers)
-        """Whether attributes may be lists or arrays, which the caller could change later."""
+        """Whether attributes may be lists or arrays, which the caller could modify later."""
         self._cpu_only = cpu_only
         self._infer: Infer | None = broadcast(self) if broadcasts else infer
         self._infer_partly, self.form = partly, form
         self._gradient: Callable[..., Gradients] | None = None
         self.gradients: Callable[..., Gradients] = self._refuse_gradients
-        """Returns the gradient of each input of a call, from the call and a gradient for each result."""
+        """Computes the gradient of each input, given the call and the gradient of each result."""
         self._slots = tuple(_slot(token, self.sets) for token in self.tokens)
         self._makes = tuple(self._maker(token) for token in self.results)
         self._like_first = [(make.many, make.place) for make in self._makes] == [(False, 0)]
@@ -114,12 +115,12 @@ class Op:
         self.keeps_inputs: bool = len(self.tokens) > 1 or self.takes_lists
 
     def _maker(self, token: str) -> _Maker:
-        """Says where a result's dtype comes from: an input, an attribute, or the rule itself."""
+        """Returns where a result's dtype comes from: an input, an attribute or the rule."""
         letter, is_list = token.rstrip("*"), token[-1] == "*"
         for position, slot in enumerate(self._slots):
             if slot.letter == letter:
                 if any(earlier.many for earlier in self._slots[:position]):
-                    raise TypeError(f"{self.type}: what decides the result's dtype must stand before lists")
+                    raise TypeError(f"{self.type}: the input that decides the result's dtype must come before lists")
                 return _Maker(is_list, position, "", None)
         if letter in self.attrs:
             return _Maker(is_list, None, letter, None)
@@ -128,27 +129,27 @@ class Op:
     # Making
 
     def express(self, road: F) -> F:
-        """Puts the express lane in front of a public function whose body is the road."""
+        """Returns a public function, the road, with the express lane in front of it."""
         lane = express(self, road)
         self.lane = self.lane or lane
         return lane
 
     def infer(self, infer: Infer) -> Infer:
-        """Says what the results will be, from the inputs' specs, whose lengths need not be known, and the attributes.
+        """Registers the function that computes the results' specs from the attributes and the inputs' specs.
 
-        None, instead of a spec, says that not even the result's rank is known.
+        Lengths may be unknown. The function returns None instead of a spec if not even the result's rank is known.
         """
         self._infer = infer
         return infer
 
     def gradient(self, rule: Callable[..., Gradients]) -> Callable[..., Gradients]:
-        """Says how gradients flow back, in public functions, from the inputs of a call."""
+        """Registers the gradient, written with public functions, given the inputs of a call."""
         return self.gradient_keeping("inputs")(rule)
 
     def gradient_keeping(
         self, *values: Literal["inputs", "outputs"]
     ) -> Callable[[Callable[..., Gradients]], Callable[..., Gradients]]:
-        """Says how gradients flow back, and what of a call tapes keep for it; several inputs are kept always."""
+        """Registers the gradient and what tapes keep for it; ops with several inputs always keep them."""
 
         def register(rule: Callable[..., Gradients]) -> Callable[..., Gradients]:
             self._gradient = self.gradients = rule
@@ -162,11 +163,11 @@ class Op:
         return register
 
     def backward(self, *kernels: F) -> F:
-        """Says how gradients flow back as arrays, where nobody would hear of ops: a kernel for each of 1 or 2 inputs.
+        """Registers array kernels of the gradient for unobserved runs, one for each of the 1 or 2 inputs.
 
-        It does what the gradient's ops do, in their order, to the bit. For one input it takes `(xp, grad, stored,
-        attrs)`: the result where tapes keep it, else the input; for two `(xp, grad, x, y, attrs)`. What it refuses,
-        the ops do.
+        Results are bit-identical to those of the gradient's ops. A kernel takes `(xp, grad, stored, attrs)` for one
+        input, where `stored` is the result if tapes keep it, otherwise the input; for two inputs, `(xp, grad, x, y,
+        attrs)`. If a kernel raises an error, the ops run instead.
         """
         if self.taped is not PLAIN or len(kernels) != len(self.tokens):
             raise TypeError(f"{self.type}: backward kernels are for gradients of one or two inputs of one dtype")
@@ -176,7 +177,7 @@ class Op:
     # Using
 
     def __call__(self, *inputs: Any, name: str | None = None, **attrs: Any) -> Any:
-        """Sends the op down the road; on the lane of those that have lists where that is open."""
+        """Runs the op on the road, or on the list lane if it can take that."""
         if self.has_list_lane and (result := run_with_lists(self, inputs, attrs)) is not None:
             return result
         try:
@@ -188,25 +189,25 @@ class Op:
         return f"<op {self.type}: {' '.join(self.tokens)} -> {' '.join(self.results)}>"
 
     def __reduce__(self) -> Any:
-        """Pickles as its name: another process has the op too.
+        """Pickles the op by name: every process has the same table.
 
         Raises:
-          TypeError: it has not, since the op is not in the table.
+          TypeError: if the op is not in the table.
         """
         if OPS.get(self.type) is not self:
-            raise TypeError(f"The op {self.type} is not in the table of ops: it cannot be pickled.")
+            raise TypeError(f"The op {self.type} is not in the table of ops, so it cannot be pickled.")
         return find_op, (self.type,)
 
     @property
     def has_gradient(self) -> bool:
-        """Whether gradients flow through it."""
+        """Whether the op has a gradient."""
         return self._gradient is not None
 
     def _refuse_gradients(self, call: Call, *grads: Tensor | None) -> Gradients:
         raise LookupError(f"gradient registry has no entry for: {self.type}")
 
     def has_kernel(self, device_type: str, dtypes: Sequence[DType]) -> bool:
-        """Tells whether the op can run on such a device with inputs of these dtypes."""
+        """Returns whether the op has a kernel for a device type and inputs of these dtypes."""
         if device_type == "CPU" or self._cpu_only is False:
             return True
         if self._cpu_only is True:
@@ -214,7 +215,7 @@ class Op:
         return self._cpu_only.isdisjoint(dtypes)
 
     def is_given_values(self, inputs: Sequence[Any]) -> bool:
-        """Tells whether lists or texts were given for tensors: then TensorFlow converts attributes in another way.
+        """Returns whether inputs are lists or strings: TensorFlow then converts attributes in another way.
 
         Source: `ConvertToTensor` of pywrap_tfe_src.cc, which leaves such an op to Python's `args_to_matching_eager`.
         """
@@ -226,7 +227,7 @@ class Op:
         return False
 
     def convert(self, inputs: Sequence[Any]) -> Sequence[Any]:
-        """Returns the inputs as tensors; values take the dtype of the tensor that shares their letter."""
+        """Returns the inputs as tensors; a value gets the dtype of the tensor that shares its letter."""
         for value in inputs:
             if value.__class__ is not Tensor and not (self.resource and value is inputs[0]):
                 return self._converted(inputs)
@@ -247,7 +248,7 @@ class Op:
                 items: list[Tensor] = []
                 for item in value:
                     items.append(_converted(item, target))
-                    target = target or dtypes_by_letter.setdefault(slot.letter, items[0]._dtype)  # that of the first
+                    target = target or dtypes_by_letter.setdefault(slot.letter, items[0]._dtype)  # the first's dtype
                 result.append(items)
             else:
                 tensor = _converted(value, target)
@@ -256,7 +257,7 @@ class Op:
         return result
 
     def normalised(self, attrs: dict[str, Any]) -> dict[str, Any]:
-        """Returns the attributes as kernels, `infer` and gradients want them, whatever spelling the caller used."""
+        """Returns the attributes in the form that kernels, `infer` and gradients expect."""
         if not self.normalisers:
             return attrs
         plain = attrs.copy()
@@ -264,17 +265,17 @@ class Op:
             try:
                 plain[name] = normalise(attrs[name])
             except _UNREADABLE as error:
-                raise TypeError(f"{self.type}: cannot read `{name}` of {attrs[name]!r}: {error}") from error
+                raise TypeError(f"{self.type}: invalid `{name}` {attrs[name]!r}: {error}") from error
         return plain
 
     def check(self, inputs: Sequence[Any], attrs: Mapping[str, Any]) -> tuple[DType, ...]:
-        """Returns the inputs' dtypes after checking them against the rule, lists flattened.
+        """Returns the inputs' dtypes, with lists flattened, after checking them against the rule.
 
         Raises:
-          InvalidArgumentError: dtypes differ that must agree, or the op does not take one.
+          InvalidArgumentError: if dtypes that must agree differ, or the op does not support one of them.
         """
         if not self.tokens:
-            return tuple(self.output_dtypes((), attrs, 1))  # what takes nothing is placed by what it makes
+            return tuple(self.output_dtypes((), attrs, 1))  # an op without inputs is placed by its results
         if self.takes_lists:
             dtypes = tuple(
                 [tensor._dtype for value in inputs for tensor in (value if value.__class__ is list else (value,))]
@@ -313,7 +314,7 @@ class Op:
         )
 
     def _declared(self, slot: _Slot) -> tuple[str, str]:
-        """Returns the dtypes of a letter, and the definition that lists them so; none where the block has none."""
+        """Returns the allowed dtypes of a letter and the definition that lists them; "" without one."""
         if self.form.definition is None:
             return ", ".join(sorted(dtype.c_name for dtype in slot.allowed or ())), ""
         declared = self.form.definition.partition(f"attr={slot.letter}:type")[2]
@@ -324,7 +325,7 @@ class Op:
         )
 
     def output_dtypes(self, dtypes: Sequence[DType], attrs: Mapping[str, Any], count: int) -> list[DType]:
-        """Returns the results' dtypes; `count` says how long the list of a `*` result is."""
+        """Returns the results' dtypes; `count` is the length of a `*` result's list."""
         if self._like_first:
             return [dtypes[0]]
         result_dtypes: list[DType] = []
@@ -340,19 +341,19 @@ class Op:
         return result_dtypes
 
     def specs(self, inputs: Sequence[Any], attrs: Mapping[str, Any]) -> list[Spec] | None:
-        """Returns the specs of the results without running, from tensors or specs; None if data decide."""
+        """Returns the results' specs without running the op; None if they depend on data."""
         if self.data_dependent or self._infer is None:
             return None
         results = self._infer(*[spec_of(value) for value in inputs], **attrs)
         return [results] if isinstance(results, Spec) else list(results or ())
 
     def shapes(self, inputs: Sequence[Any], attrs: Mapping[str, Any], undecided: bool = False) -> list[Dims]:
-        """Returns what is known of the shapes of the results, of those that data decide, too.
+        """Returns what is known about the results' shapes, including shapes that depend on data.
 
         Args:
-          inputs: specs, in lists where the op takes lists; `shape` is None where not even the rank is known.
-          attrs: the attributes; `UNKNOWN` for one that only a run tells, None for such a length in a list.
-          undecided: whether such are among the attributes.
+          inputs: specs, as lists where the op takes lists; a spec's `shape` is None if its rank is unknown.
+          attrs: the attributes; `UNKNOWN` for one known only at run time, None for an unknown length in a list.
+          undecided: whether an attribute is unknown; False by default.
         """
         if not undecided and self._infer is not None and _are_ranked(inputs):
             results = self._infer(*inputs, **attrs)
@@ -372,17 +373,17 @@ def _are_ranked(inputs: Sequence[Any]) -> bool:
 _SPELLED = {"bool": "bool_"}
 
 _OURS: tuple[type[Any], ...] = (Buffer, Operators)
-"""What has a dtype that counts. Other people's objects may have a `_dtype` too: it says nothing of what they become."""
+"""Classes whose `_dtype` counts. A `_dtype` of foreign objects does not determine the dtype they convert to."""
 
 _READ_AT_ONCE = (Buffer, CPU.xp.ndarray, int, float, complex)
 
 
 _UNREADABLE = (AttributeError, IndexError, OverflowError, ZeroDivisionError)
-"""What reading an attribute of the wrong class raises."""
+"""Exceptions raised when an attribute of the wrong class is converted."""
 
 
 class _Slot(NamedTuple):
-    """One input of a rule: its letter, whether it is a list, and the dtypes it may have or the one it must have."""
+    """One input of a rule: its letter, whether it is a list, and its allowed dtypes or its fixed dtype."""
 
     letter: str
     many: bool
@@ -391,7 +392,7 @@ class _Slot(NamedTuple):
 
 
 class _Maker(NamedTuple):
-    """One result of a rule: whether it is a list, and the place of the input, the attribute, or its dtype."""
+    """One result of a rule: whether it is a list, and the input or attribute that gives its dtype, or the dtype."""
 
     many: bool
     place: int | None
@@ -418,7 +419,7 @@ def _dtype_of(value: Any) -> DType | None:
 def _converted(value: Any, target: DType | None) -> Tensor:
     if value.__class__ is Tensor:
         return value
-    has_dtype = isinstance(value, Buffer) or hasattr(value, "_watch")  # a variable, a tensor of a graph: see `check`
+    has_dtype = isinstance(value, Buffer) or hasattr(value, "_watch")  # a variable or a graph tensor; see `check`
     tensor: Any = as_tensor(value, None if has_dtype else target)
     if tensor.__class__ is not Tensor and hasattr(tensor, "not_yet"):
         raise tensor.not_yet
@@ -426,36 +427,36 @@ def _converted(value: Any, target: DType | None) -> Tensor:
 
 
 def find_op(type: str) -> Op:
-    """Returns the op of a type; families that nobody has used so far are loaded until one has it.
+    """Returns the op of a type, loading op families that were not imported yet until one has it.
 
     Raises:
-      LookupError: there is none.
+      LookupError: if no op has this type.
     """
     if type not in OPS:
-        from pkgutil import walk_packages  # takes a while to load, and is rarely needed
+        from pkgutil import walk_packages  # slow to load and rarely needed
 
         for family in walk_packages(import_module("nbtf._ops").__path__, "nbtf._ops."):
             import_module(family.name)
             if type in OPS:
                 break
         else:
-            raise LookupError(f"There is no op of type {type!r:.60}.")
+            raise LookupError(f"No op has the type {type!r:.60}.")
     return OPS[type]
 
 
 def op(rule: str, **options: Any) -> Callable[[Callable[..., Any]], Op]:
-    """Makes the record of an op from its kernel `(xp, inputs..., attributes...)`; the name is the op type.
+    """Returns a decorator that makes an op from its kernel `(xp, inputs..., attributes...)`.
 
     Args:
       rule: see `Op`.
-      **options: `host`: attributes that TensorFlow takes as tensors in host memory, of int32, or of the dtype that
-        `asked` says, None where a number's own counts; `host_outputs`: the results are
-        in host memory; `cpu_only`: True, or the dtypes for which there is no GPU kernel; `shares_memory`: the result
-        shows the input's memory; `resource`: the first input is a variable, which gets another value unless the op
-        `only_reads` it; `data_dependent`: the results' shape depends on values; and for each letter of the rule the
-        set of its dtypes. What the results will be: `broadcasts`: the inputs are broadcast against each other;
-        `infer`: see `Op.infer`. What a graph says of it: `partly`: the rule for shapes where a rank or an attribute is
-        not known; `inputs`, `index_type`, `fields`, `node_name`: the names of its host inputs, attributes and nodes;
+      **options: `host`: attributes that TensorFlow takes as tensors in host memory; they are int32, or have the dtype
+        that `asked` gives (None: the number's own dtype). `host_outputs`: the results are
+        in host memory. `cpu_only`: True, or the dtypes without a GPU kernel. `shares_memory`: the result
+        shares the input's memory. `resource`: the first input is a variable, whose value changes unless the op
+        `only_reads` it. `data_dependent`: the results' shape depends on values. Each letter of the rule: the
+        set of its dtypes. For the results' specs, `broadcasts`: the inputs are broadcast against each other;
+        `infer`: see `Op.infer`. For graphs, `partly`: the shape rule if a rank or an attribute is
+        unknown; `inputs`, `index_type`, `fields`, `node_name`: the names of its host inputs, attributes and nodes;
         `misfit`, `definition`: see `NodeForm`.
     """
 
@@ -467,7 +468,7 @@ def op(rule: str, **options: Any) -> Callable[[Callable[..., Any]], Op]:
 
 
 def ufunc(type: str, function: str, rule: str, names: Sequence[str] = (), **options: Any) -> Op:
-    """Makes the record of an elementwise op whose kernel NumPy and CuPy both have, by its name."""
+    """Returns an elementwise op whose kernel is the function of this name in NumPy and CuPy."""
 
     def unary(xp: Any, x: Any) -> Any:
         return getattr(xp, function)(x)
@@ -490,22 +491,22 @@ def _sorted_out(options: dict[str, Any]) -> dict[str, Any]:
 
 
 def _recorded(record: Op) -> Op:
-    """Enters an op; the same line of the same module does so again when its first run was interrupted."""
+    """Registers an op; the same line of a module may register it again if its first run was interrupted."""
     caller = sys._getframe(2)
     record.origin = caller.f_globals["__name__"], caller.f_lineno
     if OPS.setdefault(record.type, record).origin != record.origin:
-        raise TypeError(f"there are two ops of type {record.type}")
+        raise TypeError(f"The op type {record.type} is already registered.")
     OPS[record.type] = record
     return record
 
 
 def no_gradient(*records: Op) -> None:
-    """States that gradients do not flow through these ops."""
+    """Declares that gradients do not flow through these ops."""
     for record in records:
         record.no_gradient = True
 
 
 def unregistered(*records: Op) -> None:
-    """States that asking for a gradient through these ops is an error, as in TensorFlow."""
+    """Declares that requesting a gradient through these ops is an error, as in TensorFlow."""
     for record in records:
         record.unregistered = True

@@ -1,4 +1,4 @@
-"""Which op each operator of a tensor is: one list."""
+"""The table of tensor operators and their ops."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ Operator = Callable[..., Any]
 
 
 def reflected(operation: Operator) -> Operator:
-    """Returns an operator for `value + tensor` and its kin; the value must suit the tensor's dtype."""
+    """Returns the reflected operator, as for `value + tensor`; the value must suit the tensor's dtype."""
 
     def operator(y: Any, x: Any) -> Any:
         if x.__class__ is float or x.__class__ is int:
@@ -42,22 +42,22 @@ def reflected(operation: Operator) -> Operator:
 
 
 def both(x: Any, y: Any) -> Tensor:
-    """Returns `x & y`: of bools where both are true, of integers the bits of both."""
+    """Returns `x & y`: logical and for bools, bitwise and for integers."""
     return (logical_and if x._dtype is bool_ else bitwise_and)(x, y)
 
 
 def either(x: Any, y: Any) -> Tensor:
-    """Returns `x | y`: of bools where one is true, of integers the bits of one."""
+    """Returns `x | y`: logical or for bools, bitwise or for integers."""
     return (logical_or if x._dtype is bool_ else bitwise_or)(x, y)
 
 
 def one_of(x: Any, y: Any) -> Tensor:
-    """Returns `x ^ y`: of bools where exactly one is true, of integers the bits of exactly one."""
+    """Returns `x ^ y`: logical exclusive or for bools, bitwise exclusive or for integers."""
     return logical_xor(x, y) if x._dtype is bool_ else bitwise_xor(x, y)
 
 
 def neither(x: Any) -> Tensor:
-    """Returns `~x`: of bools where it is false, of integers the bits it lacks."""
+    """Returns `~x`: logical not for bools, bitwise inverse for integers."""
     return (logical_not if x._dtype is bool_ else invert)(x)
 
 
@@ -95,7 +95,7 @@ OPERATORS: dict[str, Operator] = {
     "__truediv__": truediv,
     "__xor__": one_of,
 }
-"""The operators of tensors and variables. There is none for `+x`, `<<` and `>>`, as in TensorFlow."""
+"""The operators of tensors and variables. As in TensorFlow, `+x`, `<<` and `>>` are not supported."""
 
 for name, function in OPERATORS.items():
     setattr(Tensor, name, function)

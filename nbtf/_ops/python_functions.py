@@ -1,4 +1,4 @@
-"""`tf.py_function` and `tf.numpy_function`: Python code that takes tensors, or their values, and returns others."""
+"""`tf.py_function` and `tf.numpy_function`: call Python code with tensors or NumPy arrays."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ def py_function(
     Tout: Any = None,  # noqa: N803  # TensorFlow's name
     name: str | None = None,
 ) -> Any:
-    """Calls a Python function with tensors.
+    """Returns the result of a Python function that is called with tensors.
 
     Args:
-      func: the function.
-      inp: its arguments, in a list.
-      Tout: the dtype of its result, or a list of them.
+      func: the function to call.
+      inp: list of its arguments.
+      Tout: the dtype of its result, or a list of dtypes.
 
     Returns:
       The result as a tensor, or a list of tensors if `Tout` is one.
 
     Raises:
-      InvalidArgumentError: a result is not of its dtype, or `func` raised a TypeError or ValueError.
-      ValueError: `func` cannot be called.
+      InvalidArgumentError: if a result has the wrong dtype, or `func` raised a TypeError or ValueError.
+      ValueError: if `func` is not callable.
 
     >>> tf.py_function(lambda x: x * 2, [tf.constant(2)], tf.int32).numpy()
     np.int32(4)
@@ -62,19 +62,19 @@ def numpy_function(
     stateful: bool = True,
     name: str | None = None,
 ) -> Any:
-    """Calls a Python function with NumPy arrays; no gradient flows through it.
+    """Returns the result of a Python function that is called with NumPy arrays; it has no gradient.
 
     Args:
-      func: the function.
-      inp: its arguments, in a list; tensors become arrays.
-      Tout: the dtype of its result, or a list of them; not checked, as in TensorFlow.
+      func: the function to call.
+      inp: list of its arguments; tensors become arrays.
+      Tout: the dtype of its result, or a list of dtypes; not checked, as in TensorFlow.
       stateful: accepted and ignored.
 
     Returns:
       The result as a tensor, or a list of tensors if `Tout` is one.
 
     Raises:
-      TypeError: `func` cannot be called.
+      TypeError: if `func` is not callable.
 
     >>> tf.numpy_function(np.sort, [tf.constant([3, 1, 2])], tf.int32).numpy()
     array([1, 2, 3], dtype=int32)
@@ -91,7 +91,7 @@ def numpy_function(
 
 
 def _in_graph(graph: Any, type: str, call: Callable[..., Any], inputs: Any, result_types: Any) -> Any:
-    """Notes a call down in a function that is being traced."""
+    """Records a call in the function that is being traced."""
     several = is_nested(result_types)
     dtypes = [as_dtype(dtype) for dtype in (result_types if several else [result_types])]
 

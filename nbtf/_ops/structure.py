@@ -1,4 +1,4 @@
-"""How nested lists, tuples and dictionaries are taken apart and put together: what `tf.nest` does."""
+"""Flattens and rebuilds nested lists, tuples and dictionaries: `tf.nest`."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from typing import Any
 
 
 def is_nested(seq: Any) -> bool:
-    """Tells whether something is a list, a tuple, a dictionary or the like, and not one value.
+    """Returns whether a value is nested: a list, a tuple, a dictionary or similar.
 
     Args:
-      seq: anything.
+      seq: any object.
 
     Returns:
       True for sequences, named tuples, mappings and their views; False for text, tensors, arrays and sets.
@@ -26,17 +26,17 @@ def _is_mapping(structure: Any) -> bool:
 
 
 def flatten(structure: Any, expand_composites: bool = False) -> list[Any]:
-    """Lists the values in a structure.
+    """Returns the values in a structure as a flat list.
 
     Args:
       structure: nested lists, tuples and dictionaries; anything else is one value.
-      expand_composites: accepted and ignored; every tensor is one value.
+      expand_composites: accepted and ignored; each tensor counts as one value.
 
     Returns:
-      The values in order; those of a dictionary in the order of its sorted keys.
+      The values in order; for a dictionary, in the order of its sorted keys.
 
     Raises:
-      TypeError: the keys of a dictionary cannot be sorted.
+      TypeError: if the keys of a dictionary cannot be sorted.
 
     >>> tf.nest.flatten([1, (2, {"b": 4, "a": 3})])
     [1, 2, 3, 4]
@@ -61,7 +61,7 @@ def _items(structure: Any) -> Iterable[Any]:
 
 
 def flatten_with_tuple_paths(structure: Any) -> list[tuple[tuple[Any, ...], Any]]:
-    """Lists the values in a structure, each with the keys and numbers that lead to it."""
+    """Returns the values in a structure, each with the path of keys and indices that leads to it."""
     if not is_nested(structure):
         return [((), structure)]
     keys: Iterable[Any]
@@ -77,20 +77,20 @@ def flatten_with_tuple_paths(structure: Any) -> list[tuple[tuple[Any, ...], Any]
 
 
 def map_structure(func: Callable[..., Any], *structure: Any, **kwargs: Any) -> Any:
-    """Applies a function to the values of structures that look alike.
+    """Applies a function to the values of one or several structures of the same form.
 
     Args:
-      func: takes one value of each structure.
-      *structure: one structure or several of the same build.
+      func: function that takes one value from each structure.
+      *structure: one or more structures of the same form.
       **kwargs: `check_types`: whether lists and tuples count as different, True by default;
         `expand_composites`: accepted and ignored.
 
     Returns:
-      The results, in a structure like the first.
+      The results, in a structure of the same form as the first.
 
     Raises:
-      TypeError: `func` cannot be called, or the kinds of the structures differ.
-      ValueError: no structure, structures of different build, or an unknown keyword.
+      TypeError: if `func` is not callable, or the structures' types differ.
+      ValueError: if no structure is given, the structures differ in form, or a keyword is unknown.
 
     >>> tf.nest.map_structure(lambda x, y: x + y, {"a": 1, "b": [2, 3]}, {"a": 10, "b": [20, 30]})
     {'a': 11, 'b': [22, 33]}
@@ -111,19 +111,19 @@ def map_structure(func: Callable[..., Any], *structure: Any, **kwargs: Any) -> A
 
 
 def pack_sequence_as(structure: Any, flat_sequence: Any, expand_composites: bool = False) -> Any:
-    """Puts values into the build of a structure.
+    """Returns a structure of the same form with other values.
 
     Args:
-      structure: what the result looks like; its values do not matter.
+      structure: the form of the result; its values are ignored.
       flat_sequence: the values, in the order of `flatten`.
       expand_composites: accepted and ignored.
 
     Returns:
-      A structure like the given one with the new values.
+      A structure of the same form with the values of `flat_sequence`.
 
     Raises:
-      TypeError: `flat_sequence` is no sequence.
-      ValueError: it has too few or too many values.
+      TypeError: if `flat_sequence` is not a sequence.
+      ValueError: if `flat_sequence` has too few or too many values.
 
     >>> tf.nest.pack_sequence_as({"b": 0, "a": [0, 0]}, [1, 2, 3])
     {'b': 3, 'a': [1, 2]}
@@ -179,21 +179,21 @@ def _like_sequence(structure: Any, items: list[Any]) -> Any:
         return sequence_type._make(items)
     return (
         items if isinstance(structure, range | MappingView) else sequence_type(items)
-    )  # those cannot hold other values
+    )  # these types cannot hold other values
 
 
 def assert_same_structure(nest1: Any, nest2: Any, check_types: bool = True, expand_composites: bool = False) -> None:
-    """Checks that two structures have the same build.
+    """Raises an error unless two structures have the same form.
 
     Args:
-      nest1: a structure.
-      nest2: another one.
+      nest1: the first structure.
+      nest2: the second structure.
       check_types: whether lists, tuples and named tuples count as different.
       expand_composites: accepted and ignored.
 
     Raises:
-      TypeError: the kinds of sequences differ.
-      ValueError: something is nested in one and not in the other, or of another length, or has other keys.
+      TypeError: if the types of sequences differ.
+      ValueError: if the structures differ in nesting, lengths or keys.
 
     >>> tf.nest.assert_same_structure([1, (2, 3)], ["a", ("b", "c")])
     """
@@ -216,7 +216,7 @@ def _compare(a: Any, b: Any, check_types: bool) -> None:
     if not is_nested(a):
         return
     if check_types and not _same_kind(a, b):
-        # TensorFlow speaks of namedtuples whatever the two are.
+        # TensorFlow's text says namedtuples whatever the types are.
         raise TypeError(
             "The two namedtuples don't have the same sequence type. "
             f"First structure {_described(a)} has type {type(a).__name__}, "
@@ -237,7 +237,7 @@ def _compare(a: Any, b: Any, check_types: bool) -> None:
 
 
 def _same_kind(a: Any, b: Any) -> bool:
-    """Dictionaries are alike whatever their class; so are named tuples of one name with the same fields."""
+    """Returns whether types match: any two dictionaries do, and named tuples of the same name and fields."""
     if _is_mapping(a) and _is_mapping(b):
         return True
     if hasattr(a, "_fields") and hasattr(b, "_fields"):

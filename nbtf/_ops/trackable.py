@@ -1,4 +1,4 @@
-"""What objects have in common whose variables a checkpoint can restore, also those that come later."""
+"""Base class of objects whose variables a checkpoint can restore, including variables created later."""
 
 from __future__ import annotations
 
@@ -7,22 +7,22 @@ from typing import Any
 
 
 class Trackable:
-    """An object whose parts are saved under the names of its attributes.
+    """An object whose parts are saved under its attribute names.
 
-    `_awaiting` holds what is to be done when it gets a part: a checkpoint that was restored before waits there for the
-    parts whose values it has.
+    `_awaiting` holds callbacks for parts that do not exist yet: a checkpoint that was already restored keeps their
+    values until they are assigned.
     """
 
     _awaiting: tuple[Callable[[], None], ...] = ()
 
     def __setattr__(self, name: str, value: Any) -> None:
-        """Sets an attribute, and gives its variables the values that a checkpoint has for them."""
+        """Sets an attribute and restores its variables if a checkpoint has values for them."""
         object.__setattr__(self, name, value)
         if self._awaiting:
             restore_parts(self)
 
 
 def restore_parts(owner: Any) -> None:
-    """Gives variables that came into an object the values that restored checkpoints have for them."""
+    """Restores variables that were added to an object from checkpoints that were restored earlier."""
     for resume in owner._awaiting:
         resume()

@@ -1,7 +1,7 @@
-"""Which ops most programs use, and in which ways: run once, so that a GPU has their kernels before they are wanted.
+"""Runs the ops that most programs use, so that a GPU has compiled their kernels before they are needed.
 
 CuPy compiles a kernel for each op, dtype, number of axes and kind of broadcasting. Running everything would take
-minutes; these are what a training step of a small model and a look at its data are made of.
+minutes; these groups cover a training step of a small model and the inspection of its data.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _REDUCTIONS = (reduce_sum, reduce_mean, reduce_max, reduce_min)
 
 
 def core() -> dict[str, Callable[[], object]]:
-    """Returns what to run, by name; the arguments are small, and made where ops go now."""
+    """Returns functions that run the ops, by group name; their small arguments are created on the current device."""
     return {
         "elementwise": _elementwise,
         "reductions": _reductions,
@@ -54,13 +54,13 @@ def core() -> dict[str, Callable[[], object]]:
 
 
 def chosen(ops: str | Sequence[str]) -> dict[str, Callable[[], object]]:
-    """Returns the groups that were asked for.
+    """Returns the requested groups.
 
     Raises:
-      ValueError: there is no such group.
+      ValueError: if a group does not exist.
     """
     groups = core()
-    names: list[Any] = [ops] if isinstance(ops, str) else check_several(ops, "ops", "names of groups of ops, or 'core'")
+    names: list[Any] = [ops] if isinstance(ops, str) else check_several(ops, "ops", "op group names or 'core'")
     names = [*groups] if names == ["core"] else names
     unknown = [name for name in names if name not in [*groups]]
     if unknown:
@@ -130,7 +130,7 @@ def _casts() -> None:
 
 
 def _random() -> None:
-    stateless_uniform([2, 3], seed=[1, 2])  # a global seed goes on as if nothing had been drawn
+    stateless_uniform([2, 3], seed=[1, 2])  # leaves the state of the global seed unchanged
     stateless_normal([2, 3], seed=[1, 2])
 
 

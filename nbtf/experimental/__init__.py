@@ -1,4 +1,4 @@
-"""`tf.experimental`: of TensorFlow's trials those that let tensors be used as, or shared with, arrays of others."""
+"""`tf.experimental`: NumPy behaviour of tensors, and sharing memory with the arrays of other libraries."""
 
 from nbtf.experimental import dlpack as dlpack
 from nbtf.experimental import numpy as numpy

@@ -1,4 +1,4 @@
-"""`tf.experimental.dlpack`: memory that tensors and the arrays of other libraries share."""
+"""`tf.experimental.dlpack`: sharing memory between tensors and the arrays of other libraries."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ __all__ = ["from_dlpack", "to_dlpack"]
 
 
 def to_dlpack(tf_tensor: Any) -> Any:
-    """Returns a DLPack capsule that shows the memory of a tensor; of a simulated GPU's a copy.
+    """Returns a DLPack capsule that shares the memory of a tensor; for a simulated GPU, the memory of a copy.
 
-    Libraries that know the protocol take tensors themselves: `torch.from_dlpack(x)`. Nobody may write to the memory.
+    Libraries that support the protocol accept tensors directly: `torch.from_dlpack(x)`. Do not write to the memory.
 
     Args:
-      tf_tensor: a tensor, not of texts.
+      tf_tensor: a tensor of any dtype except string.
 
     Returns:
-      A capsule, to be used once.
+      A capsule that can be used once.
 
     Raises:
-      InvalidArgumentError: it is no tensor.
-      BufferError: DLPack has no such dtype.
+      InvalidArgumentError: if `tf_tensor` is not a tensor.
+      BufferError: if DLPack does not support the dtype.
 
     >>> x = tf.constant([1.0, 2.0])
     >>> tf.experimental.dlpack.from_dlpack(tf.experimental.dlpack.to_dlpack(x)).numpy()
@@ -36,18 +36,18 @@ def to_dlpack(tf_tensor: Any) -> Any:
 
 
 def from_dlpack(dlcapsule: Any) -> Tensor:
-    """Returns a tensor that shows the memory of another library's array, on the device where that is.
+    """Returns a tensor that shares the memory of another library's array, on the same device.
 
-    The array must not change as long as the tensor is used. On a GPU its memory stays the other library's: it counts
-    as external, and in no limit.
+    Do not change the array while the tensor is used. On a GPU the other library still owns the memory: it counts as
+    external memory and towards no limit.
 
     Args:
-      dlcapsule: a DLPack capsule that nobody has used yet; or, unlike in TensorFlow, the array itself, which may also
-        speak the CUDA array interface.
+      dlcapsule: an unused DLPack capsule. Unlike TensorFlow, nbtf also accepts the array itself, including one that
+        supports only the CUDA array interface.
 
     Raises:
-      InvalidArgumentError: the capsule was used, or tensors have no such dtype.
-      FailedPreconditionError: the array is on a GPU that is not used here.
+      InvalidArgumentError: if the capsule was used before, or if tensors do not support the dtype.
+      FailedPreconditionError: if the array is on a GPU that nbtf does not use.
 
     >>> array = np.arange(3)
     >>> x = tf.experimental.dlpack.from_dlpack(array)

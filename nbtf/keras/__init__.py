@@ -1,8 +1,8 @@
-"""`tf.keras`: layers and models, and how they are trained.
+"""`tf.keras`: layers, models and training.
 
-Further arguments of a layer (`**kwargs`) are those of `layers.Layer`; those of an optimizer are those of
-`optimizers.Optimizer`. A loss takes `reduction`, `name` and `dtype` as `losses.Loss` does, a metric takes `name` and
-`dtype` as `metrics.Metric` does.
+Layers accept the arguments of `layers.Layer` as `**kwargs`, and optimizers those of `optimizers.Optimizer`.
+Losses accept `reduction`, `name` and `dtype` as `losses.Loss` does; metrics accept `name` and `dtype` as
+`metrics.Metric` does.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from importlib import import_module as _import_module
 from types import ModuleType as _ModuleType
 from typing import Any as _Any
 
-if _typing.TYPE_CHECKING:  # what is loaded on first use, for editors and type checkers
+if _typing.TYPE_CHECKING:  # modules loaded on first use, declared for editors and type checkers
     from nbtf.keras import activations as activations
     from nbtf.keras import backend as backend
     from nbtf.keras import callbacks as callbacks
@@ -48,7 +48,7 @@ if _typing.TYPE_CHECKING:  # what is loaded on first use, for editors and type c
     from nbtf.keras.variables import Variable as Variable
 
 __version__ = "3.0.0"
-"""The generation of Keras that is followed; programs compare with it."""
+"""The Keras generation that nbtf follows; programs compare with it."""
 
 _LOADED_ON_FIRST_USE = frozenset(
     "activations backend callbacks config constraints datasets dtype_policies initializers layers losses "
@@ -73,7 +73,7 @@ _FETCHED_ON_FIRST_USE = {
 }
 
 
-if not _typing.TYPE_CHECKING:  # a type checker would take it for a promise that any name exists
+if not _typing.TYPE_CHECKING:  # a type checker would otherwise assume that every name exists
 
     def __getattr__(name: str) -> _Any:
         if name in _LOADED_ON_FIRST_USE:
@@ -90,6 +90,6 @@ if not _typing.TYPE_CHECKING:  # a type checker would take it for a promise that
 
 
 def __dir__() -> list[str]:
-    # Files that something has loaded are no part of what is offered.
+    # Submodules that happen to be loaded are not part of the public names.
     names = (name for name, value in globals().items() if name[0] != "_" and not isinstance(value, _ModuleType))
     return sorted(_LOADED_ON_FIRST_USE.union(_FETCHED_ON_FIRST_USE, names) - {"annotations"})

@@ -1,4 +1,4 @@
-"""What a layer applies to its results, element by element."""
+"""`tf.keras.activations`: elementwise functions that layers apply to their results."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from nbtf.keras.symbolic import take_symbols as _take_symbols
 
 
 def linear(x: Any) -> Any:
-    """Returns the input as it is."""
+    """Returns the input unchanged."""
     return x
 
 
@@ -29,10 +29,10 @@ def relu(x: Any, negative_slope: float = 0.0, max_value: float | None = None, th
     """Returns the larger of each element and 0.
 
     Args:
-      x: floats.
-      negative_slope: a factor of what is below `threshold`, instead of 0.
+      x: a tensor of floats.
+      negative_slope: slope below `threshold`; 0 by default.
       max_value: the largest result; None for no limit.
-      threshold: below it elements count as negative.
+      threshold: elements below this value are treated as negative; 0 by default.
 
     >>> tf.keras.activations.relu(tf.constant([-2.0, 3.0]), negative_slope=0.5).numpy()
     array([-1.,  3.], dtype=float32)
@@ -43,18 +43,18 @@ def relu(x: Any, negative_slope: float = 0.0, max_value: float | None = None, th
         above = where(greater(x, threshold), x, zeros_like(x))
     else:
         above = nn.relu6(x) if max_value == 6 else nn.relu(x)
-    if max_value is not None and (threshold or max_value != 6):  # `relu6` ends elsewhere: its slope at 6 is 0
+    if max_value is not None and (threshold or max_value != 6):  # `relu6` has limited it already, with slope 0 at 6
         above = clip_by_value(above, 0.0, float(max_value))
     return above - multiply(nn.relu(threshold - x), negative_slope) if negative_slope else above
 
 
 def leaky_relu(x: Any, negative_slope: float = 0.2) -> Any:
-    """Returns positive elements as they are, negative ones times a small slope."""
+    """Returns positive elements unchanged and negative ones times `negative_slope`."""
     return nn.leaky_relu(x, negative_slope)
 
 
 def relu6(x: Any) -> Any:
-    """Returns the elements, but not less than 0 and not more than 6."""
+    """Returns the elements clipped to the range from 0 to 6."""
     return nn.relu6(x)
 
 
@@ -69,18 +69,18 @@ def log_softmax(x: Any, axis: int = -1) -> Any:
 
 
 def elu(x: Any, alpha: float = 1.0) -> Any:
-    """Returns positive elements as they are, of negative ones `alpha * (exp(x) - 1)`."""
+    """Returns positive elements unchanged and `alpha * (exp(x) - 1)` for negative ones."""
     activated = nn.elu(x)
     return activated if alpha == 1.0 else where(greater(x, 0.0), activated, multiply(activated, alpha))
 
 
 def celu(x: Any, alpha: float = 1.0) -> Any:
-    """Returns positive elements as they are, of negative ones `alpha * (exp(x / alpha) - 1)`."""
+    """Returns positive elements unchanged and `alpha * (exp(x / alpha) - 1)` for negative ones."""
     return maximum(x, 0.0) + multiply(expm1(minimum(x, 0.0) / alpha), alpha)
 
 
 def selu(x: Any) -> Any:
-    """Returns `elu` with constants that keep mean and variance."""
+    """Returns `elu`, scaled by constants that preserve mean and variance."""
     return nn.selu(x)
 
 
@@ -100,7 +100,7 @@ def silu(x: Any) -> Any:
 
 
 def gelu(x: Any, approximate: bool = False) -> Any:
-    """Returns each element times the probability that a normal number is smaller."""
+    """Returns each element times the probability that a standard normal number is smaller."""
     return nn.gelu(x, approximate)
 
 
@@ -120,7 +120,7 @@ def exponential(x: Any) -> Any:
 
 
 def hard_sigmoid(x: Any) -> Any:
-    """Returns `x / 6 + 0.5`, but not less than 0 and not more than 1."""
+    """Returns `x / 6 + 0.5`, clipped to the range from 0 to 1."""
     return nn.relu6(x + 3.0) / 6.0
 
 
@@ -130,7 +130,7 @@ def hard_silu(x: Any) -> Any:
 
 
 def hard_tanh(x: Any) -> Any:
-    """Returns the elements, but not less than -1 and not more than 1."""
+    """Returns the elements clipped to the range from -1 to 1."""
     return clip_by_value(x, -1.0, 1.0)
 
 
@@ -152,7 +152,7 @@ _KNOWN: dict[str, Any] = _public_functions(globals())
 
 
 def get(identifier: Any) -> Callable[..., Any]:
-    """Returns an activation for a name, a config or a function; `linear` for None.
+    """Returns the activation for a name, a config or a function; `linear` for None.
 
     >>> tf.keras.activations.get("relu")(tf.constant([-1.0, 2.0])).numpy()
     array([0., 2.], dtype=float32)
@@ -161,12 +161,12 @@ def get(identifier: Any) -> Callable[..., Any]:
 
 
 def serialize(activation: Any) -> Any:
-    """Returns an activation as plain data: its name, if it is one of these."""
+    """Returns an activation as plain data: its name if it is a built-in activation."""
     return serialized(activation)
 
 
 def deserialize(config: Any, custom_objects: Any = None) -> Any:
-    """Returns the activation that `serialize` wrote down."""
+    """Returns the activation described by the result of `serialize`."""
     return get(config) if isinstance(config, str) else deserialized(config, custom_objects, _KNOWN)
 
 

@@ -1,4 +1,4 @@
-"""How much memory may the weights of a model take that comes from a file? A few times what the file has values for."""
+"""Limits the memory for the weights of a model loaded from a file to a few times the size of the file's values."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ from contextvars import ContextVar
 from nbtf._types import as_dtype
 
 _TIMES = 4
-"""A weight, and the numbers that an optimizer keeps for it: three at most."""
+"""The weight itself and at most three optimizer values for each of its elements."""
 
 _ALWAYS = 2**26
-"""Bytes for weights without values, such as those of a layer that was saved before it was used."""
+"""Bytes allowed for weights without stored values, such as those of a layer saved before its first use."""
 
 _LEFT: ContextVar[list[int] | None] = ContextVar("nbtf bytes that weights may take", default=None)
 
 
 @contextmanager
 def allowing(nbytes: int) -> Generator[None]:
-    """Lets the weights that are made in a block take only so much memory as values of a file explain.
+    """Limits the memory of weights created in the block to what the values of a file account for.
 
     Args:
-      nbytes: of the values.
+      nbytes: size of the file's values, in bytes.
     """
     token = _LEFT.set([_TIMES * nbytes + _ALWAYS])
     try:
@@ -33,15 +33,15 @@ def allowing(nbytes: int) -> Generator[None]:
 
 
 def take(shape: Sequence[int], dtype: str) -> None:
-    """Counts a weight, before it is made.
+    """Counts the memory of a weight before the weight is created.
 
     Raises:
-      ValueError: weights would take more memory than is allowed.
+      ValueError: if the weights would need more memory than is allowed.
     """
     allowed = _LEFT.get()
     if allowed is None:
         return
     nbytes = math.prod(shape) * as_dtype(dtype).size
     if nbytes > allowed[0]:
-        raise ValueError(f"a weight of shape {tuple(shape)} takes {nbytes} bytes, for which the file has no values.")
+        raise ValueError(f"a weight of shape {tuple(shape)} needs {nbytes} bytes, but the file has no values for it.")
     allowed[0] -= nbytes

@@ -1,4 +1,4 @@
-"""Which classes and functions of Keras may a file name? Those of the public modules below, and nothing else."""
+"""The Keras classes and functions that a file may name: those of the public modules below and no others."""
 
 from __future__ import annotations
 
@@ -8,26 +8,26 @@ from types import FunctionType
 from typing import Any
 
 _DOORS = frozenset({"get", "serialize", "deserialize"})
-"""Functions of the public modules that are no activations, losses or metrics."""
+"""Functions of the public modules that are not activations, losses or metrics."""
 
 
 def class_of(module: str, name: str) -> Any:
-    """Returns the public class of a name (`keras.layers`, `Dense`); None if there is none."""
+    """Returns the public class with a given name (`keras.layers`, `Dense`), or None if it does not exist."""
     return _classes().get((module, name))
 
 
 def function_of(module: str, name: str) -> Callable[..., Any] | None:
-    """Returns the activation, loss or metric of a name (`keras.activations`, `relu`); None if there is none."""
+    """Returns the activation, loss or metric with a given name (`keras.activations`, `relu`), or None."""
     return _functions().get((module, name))
 
 
 def is_public_function(value: Any) -> bool:
-    """Tells whether something is an activation, a loss or a metric of Keras."""
+    """Returns whether a value is a Keras activation, loss or metric function."""
     return any(function is value for function in _functions().values())
 
 
 def public_classes(namespace: Mapping[str, Any]) -> dict[str, Any]:
-    """Returns the classes of Keras in a module's names of which an object can be made from its config."""
+    """Returns the Keras classes in a module's names that can be created from a config."""
     return {
         name: value
         for name, value in namespace.items()
@@ -36,7 +36,7 @@ def public_classes(namespace: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def public_functions(namespace: Mapping[str, Any]) -> dict[str, Any]:
-    """Returns the functions of Keras in a module's names that take and return tensors."""
+    """Returns the Keras functions in a module's names that accept and return tensors."""
     return {
         name: value
         for name, value in namespace.items()

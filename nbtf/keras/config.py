@@ -1,4 +1,4 @@
-"""`tf.keras.config`: what layers compute with unless they are told otherwise."""
+"""`tf.keras.config`: default settings of layers, such as their float type."""
 
 from nbtf.debugging import disable_traceback_filtering as disable_traceback_filtering
 from nbtf.debugging import enable_traceback_filtering as enable_traceback_filtering
@@ -12,7 +12,7 @@ from nbtf.keras.dtypes import set_floatx as set_floatx
 
 
 def backend() -> str:
-    """Returns `"tensorflow"`: programs written for it run here."""
+    """Returns `"tensorflow"`: nbtf runs programs written for this backend."""
     return "tensorflow"
 
 
@@ -22,4 +22,4 @@ def image_data_format() -> str:
 
 
 def enable_unsafe_deserialization() -> None:
-    """Does nothing: code is never loaded from files."""
+    """Does nothing: nbtf never loads code from files."""

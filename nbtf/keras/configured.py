@@ -1,4 +1,4 @@
-"""What it takes to make an object again: the arguments that it was made with."""
+"""Objects that can be created again from their constructor arguments."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from typing import Any, Self
 
 @dataclass(eq=False, repr=False)
 class Configured:
-    """Is made again from its fields."""
+    """An object that can be created again from its fields."""
 
     def get_config(self) -> dict[str, Any]:
-        """Returns what it takes to make another."""
+        """Returns the constructor arguments as a dictionary."""
         return {field.name: getattr(self, field.name) for field in fields(self)}
 
     @classmethod
     def from_config(cls, config: dict[str, Any]) -> Self:
-        """Makes one from what `get_config` gave."""
+        """Creates an object from the result of `get_config`."""
         return cls(**config)

@@ -1,4 +1,4 @@
-"""What weights are brought back to after each update."""
+"""`tf.keras.constraints`: constraints that are applied to weights after each update."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from nbtf.keras.registry import deserialized, look_up, serialized
 
 
 class Constraint(Configured):
-    """Is called with a weight, and returns what it is to be instead."""
+    """A function of a weight that returns the constrained value."""
 
     def __call__(self, w: Any) -> Any:
-        """Returns what the weight is to be."""
+        """Returns the constrained value of the weight."""
         raise NotImplementedError
 
 
@@ -30,7 +30,7 @@ def _lengths(w: Any, axis: Any) -> Any:
 
 @dataclass(eq=False, repr=False)
 class MaxNorm(Constraint):
-    """Vectors no longer than a limit.
+    """Limits the length of vectors.
 
     >>> tf.keras.constraints.MaxNorm(2.0)(tf.constant([[3.0], [4.0]])).numpy().round(4).tolist()
     [[1.2000000476837158], [1.600000023841858]]
@@ -46,7 +46,7 @@ class MaxNorm(Constraint):
 
 @dataclass(eq=False, repr=False)
 class MinMaxNorm(Constraint):
-    """Vectors with a length between two limits; `rate` says how far they go there at once."""
+    """Keeps the length of vectors between two limits; `rate` is how far each update moves them there."""
 
     min_value: float = 0.0
     max_value: float = 1.0
@@ -60,7 +60,7 @@ class MinMaxNorm(Constraint):
 
 
 class NonNeg(Constraint):
-    """No negative numbers."""
+    """Replaces negative values with 0."""
 
     def __call__(self, w: Any) -> Any:
         return w * cast(greater_equal(w, 0.0), w.dtype)
@@ -68,7 +68,7 @@ class NonNeg(Constraint):
 
 @dataclass(eq=False, repr=False)
 class UnitNorm(Constraint):
-    """Vectors of length 1."""
+    """Scales vectors to length 1."""
 
     axis: Any = 0
 
@@ -86,7 +86,7 @@ _KNOWN: dict[str, Any] = {
 
 
 def get(identifier: Any) -> Any:
-    """Returns a constraint for a name, a config, a class or a function; None for None."""
+    """Returns the constraint for a name, a config, a class or a function; None for None."""
     return look_up(identifier, _KNOWN, "constraint")
 
 
@@ -96,7 +96,7 @@ def serialize(constraint: Any) -> Any:
 
 
 def deserialize(config: Any, custom_objects: Any = None) -> Any:
-    """Makes a constraint of what `serialize` returned."""
+    """Creates a constraint from the result of `serialize`."""
     return deserialized(config, custom_objects, _KNOWN)
 
 

@@ -1,4 +1,4 @@
-"""Which number types layers compute with, and keep their weights in."""
+"""The dtypes in which layers compute and store their weights."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _AUTOCAST: ContextVar[str | None] = call_variable("nbtf keras autocast", None)
 
 
 class _Settings:
-    """What holds for the process until it is set again."""
+    """Settings of the whole process."""
 
     floatx = "float32"
     epsilon = 1e-7
@@ -24,7 +24,7 @@ class _Settings:
 
 
 def floatx() -> str:
-    """Returns the float type of layers that are not told another.
+    """Returns the default float type of layers.
 
     >>> tf.keras.config.floatx()
     'float32'
@@ -33,7 +33,7 @@ def floatx() -> str:
 
 
 def as_floats(value: Any) -> Any:
-    """Returns integers as floats, as Keras computes with them; other values as they are."""
+    """Returns integers as floats, as Keras computes with them; other values unchanged."""
     dtype = getattr(value, "dtype", None)
     if dtype is None:
         value = as_tensor(value)
@@ -42,10 +42,10 @@ def as_floats(value: Any) -> Any:
 
 
 def set_floatx(value: str) -> None:
-    """Sets the float type of layers.
+    """Sets the default float type of layers.
 
     Raises:
-      ValueError: not a float type that layers can have.
+      ValueError: if `value` is not a float type that layers support.
     """
     if value not in ("bfloat16", "float16", "float32", "float64"):
         names = "('bfloat16', 'float16', 'float32', 'float64')"
@@ -59,17 +59,17 @@ def epsilon() -> float:
 
 
 def set_epsilon(value: float) -> None:
-    """Sets the small number."""
+    """Sets the small number that keeps divisions and logarithms finite."""
     _Settings.epsilon = value
 
 
 def standardized(dtype: Any) -> str:
-    """Returns the name of a dtype in any spelling; None is `floatx()`."""
+    """Returns the name of a dtype given in any form; `floatx()` for None."""
     return floatx() if dtype is None else as_dtype(dtype).name
 
 
 class DTypePolicy:
-    """What a layer computes with, and what its weights are.
+    """The dtype in which a layer computes, and the dtype of its weights.
 
     >>> policy = tf.keras.mixed_precision.Policy("mixed_float16")
     >>> policy.compute_dtype, policy.variable_dtype
@@ -77,10 +77,10 @@ class DTypePolicy:
     """
 
     def __init__(self, name: Any = None) -> None:
-        """Takes a dtype's name, or `mixed_float16`.
+        """Creates a policy from the name of a dtype or `mixed_float16`.
 
         Raises:
-          ValueError: neither.
+          ValueError: if `name` is neither of these.
         """
         name = floatx() if name is None else name
         if not isinstance(name, str):
@@ -101,17 +101,17 @@ class DTypePolicy:
 
     @property
     def name(self) -> str:
-        """The name."""
+        """The name of the policy."""
         return self._name
 
     @property
     def compute_dtype(self) -> str:
-        """What inputs are cast to, and results come in."""
+        """The dtype to which inputs are cast, and of the results."""
         return self._compute
 
     @property
     def variable_dtype(self) -> str:
-        """What weights are kept in."""
+        """The dtype in which weights are stored."""
         return self._variable
 
     def get_config(self) -> dict[str, Any]:
@@ -132,17 +132,17 @@ class DTypePolicy:
 
 
 def dtype_policy() -> DTypePolicy:
-    """Returns the policy of layers that are not told another."""
+    """Returns the default policy of layers."""
     return _Settings.policy or DTypePolicy()
 
 
 def set_dtype_policy(policy: str | DTypePolicy | None) -> None:
-    """Sets the policy of layers that are not told another; None goes back to `floatx()`."""
+    """Sets the default policy of layers; None resets it to `floatx()`."""
     _Settings.policy = None if policy is None else as_policy(policy)
 
 
 def as_policy(value: Any) -> DTypePolicy:
-    """Returns a policy: itself, that of a name or a dtype, that of a config; the current one for None."""
+    """Returns the policy for a policy, a name, a dtype or a config; the current one for None."""
     if value is None:
         return dtype_policy()
     if isinstance(value, DTypePolicy):
@@ -154,13 +154,13 @@ def as_policy(value: Any) -> DTypePolicy:
 
 
 def autocast() -> str | None:
-    """Returns what weights are read as here; None as they are."""
+    """Returns the dtype in which weights are currently read; None for their own."""
     return _AUTOCAST.get()
 
 
 @contextmanager
 def reading_weights_as(dtype: str | None) -> Generator[None]:
-    """Has float weights read as another float type in the block, as layers with mixed precision do."""
+    """Casts float weights that are read in the block to another float type, as layers with mixed precision do."""
     outer = _AUTOCAST.get()
     try:
         _AUTOCAST.set(dtype)

@@ -1,4 +1,4 @@
-"""Which Keras does a program want: that of TensorFlow 2.21, or the one that older guides were written for?"""
+"""Which Keras generation a program expects: that of TensorFlow 2.21, or Keras 2, which older guides use."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ E = TypeVar("E", bound=Exception)
 
 
 def is_legacy() -> bool:
-    """Tells whether Keras 2 is asked for: what only older guides write goes on working then.
+    """Returns whether Keras 2 was requested; code that only older guides use then keeps working.
 
     >>> is_legacy()
     False
@@ -21,20 +21,20 @@ def is_legacy() -> bool:
 
 
 def of_keras_2(error: E) -> E:
-    """Returns an error with a note that says how programs for Keras 2 run."""
-    error.add_note(f"Keras 2 allowed it, and so does nbtf for older guides: set {LEGACY}=1 in the environment.")
+    """Returns the error with a note that explains how to run programs written for Keras 2."""
+    error.add_note(f"Keras 2 allowed this. To run a program for Keras 2, set {LEGACY}=1 in the environment.")
     return error
 
 
 def check_ending(filepath: str, subject: str = "The filename") -> None:
-    """Refuses a path for weights that Keras 3 does not take.
+    """Checks that Keras 3 accepts a path for weights.
 
     Args:
-      filepath: where weights are to go.
-      subject: what the path is called.
+      filepath: path of the file for the weights.
+      subject: name of the path in the error message.
 
     Raises:
-      ValueError: it does not end in `.weights.h5`.
+      ValueError: if `filepath` does not end in `.weights.h5`.
     """
     if not filepath.endswith(".weights.h5") and not is_legacy():
         form = "" if subject == "The filename" else " (Keras weights format)"

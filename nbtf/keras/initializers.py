@@ -1,4 +1,4 @@
-"""The first values of weights."""
+"""`tf.keras.initializers`: initial values of weights."""
 
 from __future__ import annotations
 
@@ -23,33 +23,33 @@ from nbtf.keras.registry import deserialized, look_up, serialized
 
 
 class Initializer(Configured):
-    """Makes first values: called with a shape and a dtype.
+    """A function of a shape and a dtype that returns initial values.
 
     >>> tf.keras.initializers.Ones()((2,)).numpy()
     array([1., 1.], dtype=float32)
     """
 
     def __call__(self, shape: Any, dtype: Any = None) -> Tensor:
-        """Returns a tensor of a shape."""
+        """Returns initial values of the given shape."""
         raise NotImplementedError("Initializer subclasses must implement the `__call__()` method.")
 
     def clone(self) -> Initializer:
-        """Returns another of the same kind."""
+        """Returns an initializer with the same configuration."""
         return self.from_config(self.get_config())
 
 
-# ---- always the same
+# ---- Constant values
 
 
 class Zeros(Initializer):
-    """Zeros."""
+    """Initializes weights to 0."""
 
     def __call__(self, shape: Any, dtype: Any = None) -> Tensor:
         return zeros(shape, standardized(dtype))
 
 
 class Ones(Initializer):
-    """Ones."""
+    """Initializes weights to 1."""
 
     def __call__(self, shape: Any, dtype: Any = None) -> Tensor:
         return ones(shape, standardized(dtype))
@@ -57,7 +57,7 @@ class Ones(Initializer):
 
 @dataclass(eq=False, repr=False)
 class Constant(Initializer):
-    """One value everywhere, or an array that is repeated to the shape.
+    """Initializes weights to one value, or to an array broadcast to their shape.
 
     >>> tf.keras.initializers.Constant([1.0, 2.0])((2, 2)).numpy()
     array([[1., 2.],
@@ -67,7 +67,7 @@ class Constant(Initializer):
     value: Any = 0.0
 
     def __call__(self, shape: Any, dtype: Any = None) -> Tensor:
-        """Returns a tensor full of it."""
+        """Returns a tensor filled with the value."""
         value = cast(_constant(self.value), standardized(dtype))
         return broadcast_to(value, shape) if value.shape.rank else fill(shape, value)
 
@@ -78,15 +78,15 @@ class Constant(Initializer):
 
 @dataclass(eq=False, repr=False)
 class Identity(Initializer):
-    """A multiple of the unit matrix."""
+    """Initializes a matrix to a multiple of the identity matrix."""
 
     gain: float = 1.0
 
     def __call__(self, shape: Any, dtype: Any = None) -> Tensor:
-        """Returns the matrix.
+        """Returns the scaled identity matrix.
 
         Raises:
-          ValueError: the shape is not that of a matrix.
+          ValueError: if `shape` does not have two axes.
         """
         if len(shape) != 2:
             raise ValueError(
@@ -96,14 +96,14 @@ class Identity(Initializer):
         return multiply(linalg.eye(*shape, dtype=standardized(dtype)), _constant(self.gain, standardized(dtype)))
 
 
-# ---- random
+# ---- Random values
 
 
 class RandomInitializer(Initializer):
-    """Random values. One and the same initializer gives the same values at each call for a shape.
+    """Draws random values. An initializer returns the same values at each call with the same shape.
 
     Args:
-      seed: a number; drawn from Python's generator when None, which `tf.keras.utils.set_random_seed` seeds.
+      seed: random seed; by default drawn from Python's generator, which `tf.keras.utils.set_random_seed` seeds.
     """
 
     seed: int | None
@@ -126,12 +126,12 @@ class RandomInitializer(Initializer):
 
 @dataclass(eq=False, repr=False)
 class RandomNormal(RandomInitializer):
-    """Normally distributed values.
+    """Draws normally distributed values.
 
     Args:
-      mean: of the distribution.
-      stddev: its standard deviation.
-      seed: a number; drawn when None.
+      mean: mean of the distribution; 0 by default.
+      stddev: standard deviation of the distribution; 0.05 by default.
+      seed: random seed; drawn by default.
     """
 
     mean: float = 0.0
@@ -143,7 +143,7 @@ class RandomNormal(RandomInitializer):
 
 
 class TruncatedNormal(RandomNormal):
-    """Normally distributed values, none further than two standard deviations from the mean."""
+    """Draws normally distributed values within two standard deviations of the mean."""
 
     def __call__(self, shape: Any, dtype: Any = None) -> Tensor:
         return stateless_truncated_normal(shape, self._pair, self.mean, self.stddev, standardized(dtype))
@@ -151,12 +151,12 @@ class TruncatedNormal(RandomNormal):
 
 @dataclass(eq=False, repr=False)
 class RandomUniform(RandomInitializer):
-    """Values equally likely between two limits.
+    """Draws uniformly distributed values between two limits.
 
     Args:
-      minval: the lower limit.
-      maxval: the upper limit, not included.
-      seed: a number; drawn when None.
+      minval: lower limit, inclusive; -0.05 by default.
+      maxval: upper limit, exclusive; 0.05 by default.
+      seed: random seed; drawn by default.
     """
 
     minval: float = -0.05
@@ -169,16 +169,16 @@ class RandomUniform(RandomInitializer):
 
 @dataclass(eq=False, repr=False)
 class VarianceScaling(RandomInitializer):
-    """Random values whose spread fits the number of inputs or outputs of a layer.
+    """Draws random values whose variance depends on the number of inputs or outputs of a layer.
 
     Args:
-      scale: a factor of the variance.
-      mode: by what it is divided: `"fan_in"`, `"fan_out"`, `"fan_avg"`.
-      distribution: `"truncated_normal"`, `"untruncated_normal"`, `"uniform"`.
-      seed: a number; drawn when None.
+      scale: factor of the variance; 1 by default.
+      mode: number by which `scale` is divided: `"fan_in"`, `"fan_out"` or `"fan_avg"`.
+      distribution: `"truncated_normal"`, `"untruncated_normal"` or `"uniform"`.
+      seed: random seed; drawn by default.
 
     Raises:
-      ValueError: another mode or distribution, or a scale that is not positive.
+      ValueError: if `mode` or `distribution` is unknown, or if `scale` is not positive.
     """
 
     scale: float = 1.0
@@ -207,18 +207,18 @@ class VarianceScaling(RandomInitializer):
         return draw(shape, self._pair, 0.0, width, weight_dtype)
 
     def width(self, shape: Any) -> float:
-        """Returns the limit of uniform values for a shape, or the standard deviation of normal ones."""
+        """Returns the limit of uniform values for a shape, or the standard deviation of normal values."""
         inputs, outputs = fans(shape)
         divisor = {"fan_in": inputs, "fan_out": outputs, "fan_avg": (inputs + outputs) / 2}[self.mode]
         variance = self.scale / max(1.0, divisor)
         if self.distribution == "uniform":
             return math.sqrt(3.0 * variance)
-        # What is cut off makes the spread smaller by this factor.
+        # Truncation reduces the standard deviation by this factor.
         return math.sqrt(variance) / (0.87962566103423978 if self.distribution == "truncated_normal" else 1.0)
 
 
 class _Fixed(VarianceScaling):
-    """A `VarianceScaling` of which only the seed is chosen."""
+    """A `VarianceScaling` that only has `seed` as an argument."""
 
     _like: tuple[float, str, str]
 
@@ -230,7 +230,7 @@ class _Fixed(VarianceScaling):
 
 
 class GlorotUniform(_Fixed):
-    """`VarianceScaling(1.0, "fan_avg", "uniform")`: what dense and convolutional layers begin with."""
+    """`VarianceScaling(1.0, "fan_avg", "uniform")`: the default of dense and convolutional layers."""
 
     _like = (1.0, "fan_avg", "uniform")
 
@@ -267,21 +267,21 @@ class LecunNormal(_Fixed):
 
 @dataclass(eq=False, repr=False)
 class Orthogonal(RandomInitializer):
-    """A matrix with orthogonal rows or columns, whichever are fewer: what recurrent layers begin with.
+    """Initializes a matrix with orthogonal rows or columns, whichever are fewer; used by recurrent layers.
 
     Args:
-      gain: a factor.
-      seed: a number; drawn when None.
+      gain: factor of the matrix; 1 by default.
+      seed: random seed; drawn by default.
     """
 
     gain: float = 1.0
     seed: int | None = None
 
     def __call__(self, shape: Any, dtype: Any = None) -> Tensor:
-        """Returns the matrix.
+        """Returns the orthogonal matrix.
 
         Raises:
-          ValueError: there are less than two axes.
+          ValueError: if `shape` has fewer than two axes.
         """
         if len(shape) < 2:
             raise ValueError(
@@ -291,19 +291,19 @@ class Orthogonal(RandomInitializer):
         rows, columns = math.prod(shape[:-1]), shape[-1]
         square = stateless_normal((max(rows, columns), min(rows, columns)), self._pair, dtype="float32")
         q, r = linalg.qr(square)
-        q = multiply(q, linalg.diag_part(r) / abs(linalg.diag_part(r)))  # so that the result is unique
+        q = multiply(q, linalg.diag_part(r) / abs(linalg.diag_part(r)))  # makes the result unique
         if rows < columns:
             q = linalg.matrix_transpose(q)
         return cast(multiply(reshape(q, shape), _constant(self.gain)), standardized(dtype))
 
 
 def fans(shape: Sequence[int]) -> tuple[int, int]:
-    """Returns how many inputs and outputs a weight connects.
+    """Returns the numbers of inputs and outputs that a weight connects.
 
     >>> fans((3, 3, 16, 32))
     (144, 288)
     """
-    if not len(shape):  # a `TensorShape` without axes is true
+    if not len(shape):  # a `TensorShape` without axes is truthy
         return 1, 1
     if len(shape) == 1:
         return shape[0], shape[0]
@@ -311,7 +311,7 @@ def fans(shape: Sequence[int]) -> tuple[int, int]:
     return area * shape[-2], area * shape[-1]
 
 
-# ---- by name
+# ---- Lookup by name
 
 zeros_initializer = Zeros
 ones_initializer = Ones
@@ -341,7 +341,7 @@ _KNOWN: dict[str, Any] = {
 
 
 def get(identifier: Any) -> Any:
-    """Returns an initializer for a name, a config, a class or a function; None for None."""
+    """Returns the initializer for a name, a config, a class or a function; None for None."""
     return look_up(identifier, _KNOWN, "initializer")
 
 
@@ -351,7 +351,7 @@ def serialize(initializer: Any) -> Any:
 
 
 def deserialize(config: Any, custom_objects: Any = None) -> Any:
-    """Makes an initializer of what `serialize` returned."""
+    """Creates an initializer from the result of `serialize`."""
     return deserialized(config, custom_objects, _KNOWN)
 
 

@@ -1,4 +1,4 @@
-"""`tf.keras.mixed_precision`: computing in half precision, with weights in single."""
+"""`tf.keras.mixed_precision`: computing in half precision with weights in single precision."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How callbacks and losses refer to their model without keeping it alive."""
+"""References from callbacks and losses to their model that do not keep the model alive."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from weakref import ref
 
 
 class ModelReference:
-    """A weak reference to a model. A copy or a pickle of the model has a reference to the copy."""
+    """A weak reference to a model. Copying or pickling the model makes the reference point to the copy."""
 
     def __init__(self, model: Any) -> None:
-        """Takes the model; None for no model."""
+        """Stores a reference to the model; None for no model."""
         self._model = None if model is None else ref(model)
 
     def __call__(self) -> Any:
-        """Returns the model; None if it does not exist any more."""
+        """Returns the model, or None if it was deleted."""
         return None if self._model is None else self._model()
 
     def __reduce__(self) -> Any:

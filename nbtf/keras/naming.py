@@ -1,4 +1,4 @@
-"""What layers, variables, losses and metrics are called when nobody names them, and what stands before a name."""
+"""Default names of layers, variables, losses and metrics, and the paths in front of them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _PATH: ContextVar[tuple[str, ...]] = call_variable("nbtf keras path", ())
 
 
 def snake_case(name: str) -> str:
-    """Returns a class's name as the names of its objects begin.
+    """Returns a class name in snake case, with which the default names of its objects begin.
 
     >>> snake_case("BatchNormalization"), snake_case("Conv2D"), snake_case("RMSprop")
     ('batch_normalization', 'conv2d', 'rm_sprop')
@@ -37,10 +37,10 @@ def auto_name(prefix: str) -> str:
 
 
 def checked_name(name: Any) -> str:
-    """Returns a name as it came.
+    """Returns a name unchanged if it is valid.
 
     Raises:
-      ValueError: it is no text, or has a `/`, which separates the names of a path.
+      ValueError: if `name` is not a string or contains `/`, which separates the names in a path.
     """
     if isinstance(name, str) and "/" not in name:
         return name
@@ -48,18 +48,18 @@ def checked_name(name: Any) -> str:
 
 
 def forget_names() -> None:
-    """Begins to count anew: the next `Dense` is called `dense`."""
+    """Resets the counters: the next `Dense` is called `dense`."""
     _USED.clear()
 
 
 def path_of(name: str) -> str:
-    """Returns a name with what stands before it here: `dense/kernel`."""
+    """Returns a name with the current path in front: `dense/kernel`."""
     return "/".join((*_PATH.get(), name))
 
 
 @contextmanager
 def inside(path: str) -> Generator[None]:
-    """Puts a path before the names of what is made in the block; it replaces what stood there."""
+    """Puts a path in front of the names created in the block, instead of the current one."""
     outer_path = _PATH.get()
     try:
         _PATH.set(tuple(path.split("/")))

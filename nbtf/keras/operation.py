@@ -1,4 +1,4 @@
-"""What a node of a functional model does: a layer, or an operator between symbolic tensors."""
+"""Nodes of a functional model: uses of a layer, or of an operator between symbolic tensors."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from nbtf.keras.type_guards import is_dict, is_list
 
 
 class History(NamedTuple):
-    """Where a symbolic tensor comes from: which node of which operation, and which of its results it is."""
+    """The origin of a symbolic tensor: the operation, the node, and the index among the node's results."""
 
     operation: Any
     node_index: int
@@ -26,10 +26,10 @@ class Node:
     """One use of an operation in a functional model.
 
     Args:
-      operation: what is done.
-      args: its arguments, with symbolic tensors in them.
-      kwargs: its arguments by name.
-      outputs: the symbolic tensors that come of it.
+      operation: the operation.
+      args: its positional arguments, which contain symbolic tensors.
+      kwargs: its keyword arguments.
+      outputs: the resulting symbolic tensors.
     """
 
     __slots__ = ("args", "input_tensors", "kwargs", "operation", "output_tensors", "outputs")
@@ -48,12 +48,12 @@ class Node:
 
     @property
     def parents(self) -> Iterable[Node]:
-        """The nodes from which the inputs come."""
+        """The nodes that produce the inputs."""
         return [node_of(tensor) for tensor in self.input_tensors]
 
 
 def node_of(tensor: Any) -> Node:
-    """Returns the node from which a symbolic tensor comes."""
+    """Returns the node that produces a symbolic tensor."""
     operation, index, _ = tensor._keras_history
     return operation._inbound_nodes[index]
 
@@ -72,7 +72,7 @@ def symbolic_in(structure: Any) -> Iterator[Any]:
 
 
 def replace_symbols(structure: Any, value_of: Callable[[Any], Any]) -> Any:
-    """Returns nested arguments with something else in the place of each symbolic tensor."""
+    """Returns nested arguments with each symbolic tensor replaced."""
     if is_list(structure) and not hasattr(structure, "_fields"):
         items: Any = [replace_symbols(item, value_of) for item in structure]
         return tuple(items) if isinstance(structure, tuple) else items
@@ -85,7 +85,7 @@ def replace_symbols(structure: Any, value_of: Callable[[Any], Any]) -> Any:
     return value_of(structure) if hasattr(structure, "_keras_history") else structure
 
 
-operator: Any = _operator  # its functions have no types
+operator: Any = _operator  # its functions have no type annotations
 OPERATORS: dict[str, Callable[..., Any]] = {
     "Add": operator.add,
     "Subtract": operator.sub,
@@ -109,14 +109,14 @@ OPERATORS: dict[str, Callable[..., Any]] = {
     "GreaterEqual": operator.ge,
     "GetItem": operator.getitem,
 }
-"""What Keras calls the operators."""
+"""Keras' names of the operators."""
 
 
 def _find_function(operator_name: str) -> Callable[..., Any]:
-    """Returns an operator by Keras' name for it, a public function of Keras, or an op by TensorFlow's: `tf.Sum`.
+    """Returns an operator by Keras' name for it, a public Keras function, or an op by TensorFlow's name: `tf.Sum`.
 
     Raises:
-      ValueError: it is none of them, or no op that only makes tensors of tensors.
+      ValueError: if the name is none of these, or if the op does more than compute tensors from tensors.
     """
     module, _, name = operator_name.rpartition(".")
     function = OPERATORS.get(operator_name) or function_of(module, name)
@@ -125,7 +125,7 @@ def _find_function(operator_name: str) -> Callable[..., Any]:
             op = find_op(name)
             function = op if op.results and not op.resource else None
     if function is None:
-        raise ValueError(f"{operator_name!r:.60} is no operator, and no op that only makes tensors of tensors.")
+        raise ValueError(f"{operator_name!r:.60} is not an operator or an op that only computes tensors from tensors.")
     return function
 
 
@@ -133,15 +133,15 @@ class Operator:
     """An operator between symbolic tensors, as a step of a functional model.
 
     Args:
-      kind: the name of the operator, such as `"Add"`, or of the function.
-      function: what it does; that of the operator when None.
-      name: of the step.
+      operator_name: name of the operator, such as `"Add"`, or of the function.
+      function: function to call; by default the one with this name.
+      name: name of the step.
     """
 
     built = True
 
     def __init__(self, operator_name: str, function: Callable[..., Any] | None = None, name: str | None = None) -> None:
-        """Makes a step that is not used yet."""
+        """Creates a step that is not part of a model yet."""
         self.kind = operator_name
         self.name: str = auto_name(snake_case(operator_name)) if name is None else name
         self.function: Callable[..., Any] = _find_function(operator_name) if function is None else function
@@ -155,10 +155,10 @@ class Operator:
 
     @classmethod
     def from_config(cls, config: dict[str, Any]) -> Operator:
-        """Makes one from what `get_config` gave.
+        """Creates a step from the result of `get_config`.
 
         Raises:
-          ValueError: it is no operator, no function of Keras, and no op that only makes tensors of tensors.
+          ValueError: if the name is not an operator, a Keras function, or an op that computes tensors from tensors.
         """
         return cls(config["kind"], name=config["name"])
 

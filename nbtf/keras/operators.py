@@ -10,11 +10,11 @@ from nbtf._runtime import operator_types
 
 
 class Operators(operator_types.Operators[Any]):
-    """Has every operator act on `value`; the other side may be a weight, too."""
+    """Applies every operator to `value`; the other operand may also be a weight."""
 
     @property
     def value(self) -> Any:
-        """What the operators act on."""
+        """The operand of the operators."""
         raise NotImplementedError
 
     def __eq__(self, other: Any) -> Any:

@@ -1,4 +1,4 @@
-"""`tf.keras.random`: where layers take random numbers from."""
+"""`tf.keras.random`: the random numbers of layers."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from nbtf._types import int32
 from nbtf.keras.dtypes import standardized
 
 _DRAWING = new_lock()
-"""One for all generators, which can be copied and pickled."""
+"""Shared by all generators, because a lock of their own would prevent copying and pickling."""
 
 
 class SeedGenerator:
-    """Gives another seed at each call: the same ones in the same order for the same first seed.
+    """Returns a different seed at each call. The same first seed always leads to the same sequence.
 
     Args:
-      seed: the first seed; drawn from Python's generator when None, which `tf.keras.utils.set_random_seed` seeds.
+      seed: the first seed; by default drawn from Python's generator, which `tf.keras.utils.set_random_seed` seeds.
 
     >>> one, other = tf.keras.random.SeedGenerator(1), tf.keras.random.SeedGenerator(1)
     >>> one.next() == other.next(), one.next() == [1, 0]
@@ -35,10 +35,10 @@ class SeedGenerator:
     """
 
     def __init__(self, seed: int | None = None, name: str | None = None, **ignored: Any) -> None:
-        """Takes the first seed.
+        """Stores the first seed.
 
         Raises:
-          ValueError: it is no integer.
+          ValueError: if `seed` is not an integer.
         """
         if seed is None:
             seed = _random.randint(1, int(1e9))
@@ -53,7 +53,7 @@ class SeedGenerator:
         return [self.seed & 0x7FFFFFFF, self._count]
 
     def next(self, ordered: bool = True) -> Any:
-        """Returns a seed that was not there before; in a function that is traced a tensor, another one in each call."""
+        """Returns a new seed; in a traced function, a tensor that differs in each call."""
         graph = open_graph()
         if hasattr(graph, "call"):
             return graph.call("SeedGenerator", self._next_tensor, [], [((2,), int32)])[0]
@@ -86,19 +86,19 @@ def _pair(seed: Any) -> Any:
 
 
 def forget_global_seed() -> None:
-    """Has the generator of those who name none begin anew."""
+    """Restarts the generator that is used when no seed is given."""
     _GLOBAL.clear()
 
 
 def uniform(shape: Any, minval: float = 0.0, maxval: float = 1.0, dtype: Any = None, seed: Any = None) -> Any:
-    """Returns values equally likely between two limits.
+    """Returns uniformly distributed values between two limits.
 
     Args:
-      shape: of the result.
-      minval: the lower limit.
-      maxval: the upper limit, not included.
-      dtype: of the result.
-      seed: a number, or a `SeedGenerator`.
+      shape: shape of the result.
+      minval: lower limit, inclusive; 0 by default.
+      maxval: upper limit, exclusive; 1 by default.
+      dtype: dtype of the result; `floatx()` by default.
+      seed: a number or a `SeedGenerator`.
     """
     return _stateless.stateless_uniform(shape, _pair(seed), minval, maxval, standardized(dtype))
 
@@ -107,49 +107,49 @@ def normal(shape: Any, mean: float = 0.0, stddev: float = 1.0, dtype: Any = None
     """Returns normally distributed values.
 
     Args:
-      shape: of the result.
-      mean: of the distribution.
-      stddev: its standard deviation.
-      dtype: of the result.
-      seed: a number, or a `SeedGenerator`.
+      shape: shape of the result.
+      mean: mean of the distribution; 0 by default.
+      stddev: standard deviation of the distribution; 1 by default.
+      dtype: dtype of the result; `floatx()` by default.
+      seed: a number or a `SeedGenerator`.
     """
     return _stateless.stateless_normal(shape, _pair(seed), mean, stddev, standardized(dtype))
 
 
 def truncated_normal(shape: Any, mean: float = 0.0, stddev: float = 1.0, dtype: Any = None, seed: Any = None) -> Any:
-    """Returns normally distributed values, none further than two standard deviations from the mean.
+    """Returns normally distributed values within two standard deviations of the mean.
 
     Args:
-      shape: of the result.
-      mean: of the distribution.
-      stddev: its standard deviation.
-      dtype: of the result.
-      seed: a number, or a `SeedGenerator`.
+      shape: shape of the result.
+      mean: mean of the distribution; 0 by default.
+      stddev: standard deviation of the distribution; 1 by default.
+      dtype: dtype of the result; `floatx()` by default.
+      seed: a number or a `SeedGenerator`.
     """
     return _stateless.stateless_truncated_normal(shape, _pair(seed), mean, stddev, standardized(dtype))
 
 
 def randint(shape: Any, minval: int, maxval: int, dtype: Any = "int32", seed: Any = None) -> Any:
-    """Returns integers between two limits, the upper one not included.
+    """Returns uniformly distributed integers between two limits.
 
     Args:
-      shape: of the result.
-      minval: the lower limit.
-      maxval: the upper limit.
-      dtype: of the result.
-      seed: a number, or a `SeedGenerator`.
+      shape: shape of the result.
+      minval: lower limit, inclusive.
+      maxval: upper limit, exclusive.
+      dtype: dtype of the result; int32 by default.
+      seed: a number or a `SeedGenerator`.
     """
     return _stateless.stateless_uniform(shape, _pair(seed), minval, maxval, standardized(dtype))
 
 
 def dropout(inputs: Any, rate: float, noise_shape: Any = None, seed: Any = None) -> Any:
-    """Sets elements to 0 at random, and scales the others so that their sum stays the same on average.
+    """Sets random elements to 0 and scales the others so that the expected sum stays the same.
 
     Args:
-      inputs: floats.
-      rate: which part becomes 0.
-      noise_shape: of the decisions, which are broadcast; a length of None is that of `inputs`.
-      seed: a number, or a `SeedGenerator`.
+      inputs: a tensor of floats.
+      rate: fraction of elements to set to 0.
+      noise_shape: shape of the random mask, which is broadcast; use None for the length in `inputs`.
+      seed: a number or a `SeedGenerator`.
     """
     inputs = inputs if hasattr(inputs, "shape") else convert_to_tensor(inputs)
     lengths = list(inputs.shape)

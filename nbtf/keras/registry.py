@@ -1,4 +1,4 @@
-"""How objects are found by name, and written down as plain dictionaries."""
+"""Finds objects by name and converts them to plain dictionaries."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ _CUSTOM: dict[str, Any] = {}
 
 
 def get_custom_objects() -> dict[str, Any]:
-    """Returns the dictionary of classes and functions that can be found by name everywhere."""
+    """Returns the global dictionary of registered classes and functions."""
     return _CUSTOM
 
 
 @block
 def custom_object_scope(custom_objects: Mapping[str, Any]) -> Change[None]:
-    """Lets classes and functions be found by name in a block."""
+    """Registers classes and functions by name within a block."""
     outer = dict(_CUSTOM)
     return Change("tf.keras.utils.custom_object_scope", _register_only, outer, {**outer, **custom_objects}, None)
 
 
 def _register_only(objects: Mapping[str, Any]) -> None:
-    _CUSTOM.update(objects)  # first: an interrupt must not take what was there before
+    _CUSTOM.update(objects)  # comes first, so that an interrupt does not lose the previous entries
     for name in [*_CUSTOM]:
         if name not in objects:
             del _CUSTOM[name]
@@ -36,11 +36,11 @@ CustomObjectScope = custom_object_scope
 
 
 def register_keras_serializable(package: str = "Custom", name: str | None = None) -> Callable[[T], T]:
-    """Lets a class or a function be found when a model that uses it is loaded.
+    """Registers a class or a function, so that models that use it can be loaded.
 
     Args:
-      package: what stands before its name.
-      name: its name; its own when None.
+      package: prefix of the registered name; `Custom` by default.
+      name: name to register; by default the name of the class or function.
 
     >>> @tf.keras.utils.register_keras_serializable()
     ... def double(x):
@@ -57,12 +57,12 @@ def register_keras_serializable(package: str = "Custom", name: str | None = None
 
 
 def get_registered_name(obj: Any) -> str:
-    """Returns the name under which an object was registered; its own if it was not."""
+    """Returns the name under which an object was registered, or its own name if it was not registered."""
     return next((name for name, registered in _CUSTOM.items() if registered is obj), getattr(obj, "__name__", str(obj)))
 
 
 def get_registered_object(name: str, custom_objects: Mapping[str, Any] | None = None) -> Any:
-    """Returns the object that was registered under a name; None if there is none."""
+    """Returns the object registered under a name, or None."""
     objects = {**_CUSTOM, **(custom_objects or {})}
     return objects.get(name) or next(
         (registered for key, registered in objects.items() if key.rpartition(">")[2] == name), None
@@ -70,7 +70,7 @@ def get_registered_object(name: str, custom_objects: Mapping[str, Any] | None = 
 
 
 def serialized(obj: Any) -> Any:
-    """Returns an object as plain data: its class, where that is found, and its config."""
+    """Returns an object as plain data: its class, its module and its config."""
     if obj is None or isinstance(obj, str | int | float | bool):
         return obj
     if isinstance(obj, list | tuple):
@@ -99,35 +99,35 @@ def serialized(obj: Any) -> Any:
 
 
 def _public_module(obj: Any) -> tuple[str, bool]:
-    """Returns where an object is found, and whether it is one of ours."""
+    """Returns the module in which an object is found, and whether the object belongs to nbtf."""
     module: str = getattr(obj, "__module__", "") or ""
     is_ours = module.startswith("nbtf.keras.")
-    depth = 4 if module.endswith(".schedules") else 3  # the one public module below those of keras
+    depth = 4 if module.endswith(".schedules") else 3  # `schedules` is the only public module nested one level deeper
     return (".".join(module.split(".")[1:depth]) if is_ours else module), is_ours
 
 
 def deserialized(
     config: Any, custom_objects: Mapping[str, Any] | None = None, namespace: Mapping[str, Any] | None = None
 ) -> Any:
-    """Makes an object of what `serialized` returned.
+    """Creates an object from the result of `serialized`.
 
-    Nothing is imported, and nothing is called but `from_config` of public classes of Keras, of registered classes and
-    of those in `custom_objects`.
+    Imports nothing. Calls only `from_config` of public Keras classes, of registered classes and of classes in
+    `custom_objects`.
 
     Args:
       config: plain data.
-      custom_objects: classes and functions by name, looked at first.
-      namespace: public names of the module that asks, looked at next.
+      custom_objects: classes and functions by name, searched first.
+      namespace: public names of the calling module, searched next.
 
     Raises:
-      TypeError: the class or function is none of these.
+      TypeError: if the class or function is not found in any of these.
     """
     if not isinstance(config, dict) or "class_name" not in config:
         return config  # pyright: ignore[reportUnknownVariableType]
     entries: dict[str, Any] = config  # pyright: ignore[reportUnknownVariableType]
     for entry, classes in _TYPES.items():
         if not isinstance(entries.get(entry), classes):
-            raise TypeError(f"{entry!r} in the config of an object is {entries.get(entry)!r:.60}: no name.")
+            raise TypeError(f"{entry!r} in the config of an object is {entries.get(entry)!r:.60}; expected a name.")
     if entries["class_name"] == "function":
         return _find_function(entries, custom_objects, namespace)
     arguments: Any = entries.get("config") or {}
@@ -144,7 +144,7 @@ def _find_class(config: Mapping[str, Any], custom_objects: Mapping[str, Any] | N
     custom = _custom(config, name, custom_objects)
     if custom is not None:
         if not isinstance(custom, type) or not hasattr(custom, "from_config"):
-            raise TypeError(f"{name!r} means {custom!r} here, which is no class with a method `from_config`.")
+            raise TypeError(f"{name!r} means {custom!r} here, which is not a class with a method `from_config`.")
         return custom
     public = catalogue.public_classes(namespace or {}).get(name) or catalogue.class_of(config.get("module") or "", name)
     return _locate(public, name)
@@ -153,7 +153,7 @@ def _find_class(config: Mapping[str, Any], custom_objects: Mapping[str, Any] | N
 def _find_function(config: Mapping[str, Any], custom_objects: Mapping[str, Any] | None, namespace: Any) -> Any:
     name: Any = config.get("config")
     if not isinstance(name, str):
-        raise TypeError(f"The name of a function is {name!r:.60}.")
+        raise TypeError(f"The name of a function is {name!r:.60}; expected a string.")
     custom = _custom(config, name, custom_objects)
     if custom is not None:
         return custom
@@ -177,13 +177,13 @@ def _custom(config: Mapping[str, Any], name: str, custom_objects: Mapping[str, A
 
 
 def _locate(public: Any, name: str) -> Any:
-    """Returns what a name means, if it means anything."""
+    """Returns the object that was found under a name, and raises an error if none was found."""
     if public is not None:
         return public
     if name == "<lambda>":
         raise TypeError(
-            "A lambda was saved, which has no name to be found by; files keep no code. Write it with `def`, or give "
-            "it back as custom_objects={'<lambda>': ...}."
+            "Cannot load a lambda: it has no name to be found by, and files contain no code. Define it with `def`, or "
+            "pass it as custom_objects={'<lambda>': ...}."
         )
     raise TypeError(
         f"Could not locate '{name:.80}'. Make sure custom classes and functions are decorated with "
@@ -193,16 +193,16 @@ def _locate(public: Any, name: str) -> Any:
 
 
 def look_up(identifier: Any, namespace: Mapping[str, Any], noun: str) -> Any:
-    """Returns the class or function for a name, a config or an object: what `get` of every module does.
+    """Returns the class or function for a name, a config or an object, as `get` of every module does.
 
     Args:
-      identifier: None, a name, a config, a class, or an object.
-      namespace: by name, the classes and functions of the module.
-      noun: what the module's things are called, for the error.
+      identifier: None, a name, a config, a class or an object.
+      namespace: classes and functions of the module by name.
+      noun: kind of object, for the error message.
 
     Raises:
-      ValueError: there is nothing of that name, or a dictionary is no config.
-      TypeError: a config names a class that is not there.
+      ValueError: if the name does not exist, or if a dictionary is not a config.
+      TypeError: if a config names a class that does not exist.
     """
     if identifier is None:
         return None
@@ -220,7 +220,7 @@ def look_up(identifier: Any, namespace: Mapping[str, Any], noun: str) -> Any:
 
 
 def _build_configured(config: dict[str, Any], namespace: Mapping[str, Any]) -> Any:
-    """Returns what a config describes."""
+    """Returns the object that a config describes."""
     if "class_name" not in config:
         raise ValueError(f"Unknown `config` as a `dict`, config={config}")
     return deserialized(config, namespace=namespace)

@@ -1,4 +1,4 @@
-"""What large weights cost."""
+"""`tf.keras.regularizers`: penalties for large weights."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from nbtf.keras.registry import deserialized, look_up, serialized
 
 
 class Regularizer(Configured):
-    """Is called with a weight, and returns a number that is added to the loss."""
+    """A function of a weight that returns a penalty to be added to the loss."""
 
     def __call__(self, x: Any) -> Any:
-        """Returns what the weight costs."""
+        """Returns the penalty of the weight."""
         return 0.0
 
     def get_config(self) -> dict[str, Any]:
-        """Returns what it takes to make another."""
+        """Returns the constructor arguments as a dictionary."""
         if not fields(self):
             raise NotImplementedError(f"{self} does not implement get_config()")
         return super().get_config()
@@ -38,7 +38,7 @@ def _check_strength(value: Any) -> float:
 
 @dataclass(eq=False, repr=False)
 class L1(Regularizer):
-    """`l1 * sum(abs(x))`."""
+    """Computes the penalty `l1 * sum(abs(x))`."""
 
     l1: float = 0.01
 
@@ -51,7 +51,7 @@ class L1(Regularizer):
 
 @dataclass(eq=False, repr=False)
 class L2(Regularizer):
-    """`l2 * sum(x ** 2)`.
+    """Computes the penalty `l2 * sum(x ** 2)`.
 
     >>> tf.keras.regularizers.L2(0.1)(tf.constant([1.0, 2.0])).numpy()
     np.float32(0.5)
@@ -68,7 +68,7 @@ class L2(Regularizer):
 
 @dataclass(eq=False, repr=False)
 class L1L2(Regularizer):
-    """`l1 * sum(abs(x)) + l2 * sum(x ** 2)`."""
+    """Computes the penalty `l1 * sum(abs(x)) + l2 * sum(x ** 2)`."""
 
     l1: float = 0.0
     l2: float = 0.0
@@ -82,10 +82,10 @@ class L1L2(Regularizer):
 
 @dataclass(eq=False, repr=False)
 class OrthogonalRegularizer(Regularizer):
-    """What rows or columns cost that are not at right angles.
+    """Computes a penalty for rows or columns that are not orthogonal.
 
     Args:
-      factor: of the cost.
+      factor: factor of the penalty; 0.01 by default.
       mode: `"rows"` or `"columns"`.
     """
 
@@ -128,7 +128,7 @@ _KNOWN: dict[str, Any] = {
 
 
 def get(identifier: Any) -> Any:
-    """Returns a regularizer for a name, a config, a class or a function; None for None."""
+    """Returns the regularizer for a name, a config, a class or a function; None for None."""
     return look_up(identifier, _KNOWN, "regularizer")
 
 
@@ -138,7 +138,7 @@ def serialize(regularizer: Any) -> Any:
 
 
 def deserialize(config: Any, custom_objects: Any = None) -> Any:
-    """Makes a regularizer of what `serialize` returned."""
+    """Creates a regularizer from the result of `serialize`."""
     return deserialized(config, custom_objects, _KNOWN)
 
 

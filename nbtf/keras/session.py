@@ -1,4 +1,4 @@
-"""How a program begins anew: with the same random numbers, or with names that nobody has used."""
+"""Resets random seeds and the counters of default names."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from nbtf.keras.random import forget_global_seed
 
 
 def set_random_seed(seed: int) -> None:
-    """Seeds the generators of Python, of NumPy and of `tf.random`, from which weights and dropout take their numbers.
+    """Seeds the generators of Python, NumPy and `tf.random`, from which weights and dropout draw their numbers.
 
     Args:
-      seed: a number.
+      seed: the seed, an integer.
 
     Raises:
-      ValueError: it is no integer.
+      ValueError: if `seed` is not an integer.
 
     >>> set_random_seed(1)
     >>> one = tf.keras.initializers.GlorotUniform()((2, 2)).numpy()
@@ -34,10 +34,10 @@ def set_random_seed(seed: int) -> None:
 
 
 def clear_session(free_memory: bool = True) -> None:
-    """Has names be counted anew: the next `Dense` is called `dense`.
+    """Resets the counters of default names: the next `Dense` is called `dense`.
 
     Args:
-      free_memory: accepted and ignored: memory is free as soon as nobody holds it.
+      free_memory: ignored; memory is freed as soon as nothing refers to it.
     """
     forget_names()
     forget_global_seed()

@@ -1,4 +1,4 @@
-"""What stands for a tensor while a functional model is put together: a shape, a dtype, and where it comes from."""
+"""Symbolic tensors, from which functional models are built: a shape, a dtype and an origin."""
 
 from __future__ import annotations
 
@@ -43,13 +43,13 @@ x = MyLayer()(x)
 
 
 class _SymbolicError(NotYetError):
-    """Is raised where a symbolic tensor should have a value."""
+    """Raised when the value of a symbolic tensor is needed."""
 
     def step(self, op: Any, inputs: Any, attrs: dict[str, Any]) -> Any:
-        """Returns what stands for the results of an op that is a step of the model: a tensor's operator is, `t + x`.
+        """Returns the symbolic results of an op that is a step of the model, such as the operator in `t + x`.
 
         Raises:
-          ValueError: another op, which Keras 2 alone takes for one.
+          ValueError: if the op is not an operator; only Keras 2 accepts any op as a step.
         """
         is_operator = len(inputs) == 2 and len({*op.tokens}) == 1 and not is_symbolic(inputs[0])
         if is_operator or is_legacy():
@@ -58,32 +58,32 @@ class _SymbolicError(NotYetError):
 
 
 class DTypeName(str):
-    """The name of a dtype, with what a dtype can be asked for besides: both generations of Keras are served."""
+    """The name of a dtype with the attributes of a dtype, so that programs for either Keras generation work."""
 
     __slots__ = ()
 
     @property
     def name(self) -> str:
-        """The name."""
+        """The name of the dtype."""
         return str(self)
 
     def __getattr__(self, name: str) -> Any:
-        """Returns what the dtype says."""
+        """Returns the attribute of the dtype."""
         return getattr(as_dtype(str(self)), name)
 
 
 class KerasTensor:
-    """A tensor that is not there yet: `keras.Input` makes one, and layers make others of it.
+    """A tensor without a value. `keras.Input` creates one, and layers compute others from it.
 
     Args:
-      shape: its shape; None for a length that is not known.
-      dtype: its dtype.
-      name: what it is called.
+      shape: shape of the tensor; use None for unknown lengths.
+      dtype: dtype of the tensor.
+      name: name of the tensor.
     """
 
     __array_priority__ = 200
     _keras_history: History | None = None
-    """Where it comes from; None for one that only stands for a shape."""
+    """Where the tensor comes from; None if it only stands for a shape."""
 
     def __init__(
         self, shape: Any, dtype: Any = "float32", sparse: bool = False, ragged: bool = False, name: str | None = None
@@ -97,12 +97,12 @@ class KerasTensor:
 
     @property
     def ndim(self) -> int:
-        """How many axes it has."""
+        """The number of axes."""
         return len(self.shape)
 
     @property
     def rank(self) -> int:
-        """How many axes it has."""
+        """The number of axes."""
         return len(self.shape)
 
     def __repr__(self) -> str:
@@ -111,11 +111,11 @@ class KerasTensor:
             f"name={self.name}>"
         )
 
-    # What it refuses
+    # Operations that need a value, which raise an error
 
     @property
     def not_yet(self) -> NotYetError:
-        """What ops raise that should have a value."""
+        """The error that ops raise because the tensor has no value."""
         return _SymbolicError(_NO_FUNCTION)
 
     @property
@@ -123,10 +123,10 @@ class KerasTensor:
         return as_dtype(str(self.dtype))
 
     def __tf_tensor__(self, dtype: Any = None) -> Any:
-        """Returns itself where another operand asks for its dtype, as in `t + x`, or where Keras 2 takes any op.
+        """Returns the tensor itself if another operand needs its dtype, as in `t + x`, or if Keras 2 accepts any op.
 
         Raises:
-          ValueError: it has no value, or another dtype.
+          ValueError: if a value is needed, or if `dtype` differs.
         """
         if dtype is None and not is_legacy():
             raise of_keras_2(ValueError(_NO_FUNCTION))
@@ -137,7 +137,7 @@ class KerasTensor:
         return self
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NoReturn:
-        """Refuses: there is no value."""
+        """Raises an error: the tensor has no value."""
         raise ValueError(
             "A KerasTensor is symbolic: it's a placeholder for a shape an a dtype. It doesn't have any actual "
             "numerical value. You cannot convert it to a NumPy array."
@@ -150,7 +150,7 @@ class KerasTensor:
         raise NotImplementedError("Iterating over a symbolic KerasTensor is not supported.")
 
     def __float__(self) -> NoReturn:
-        """Refuses: there is no value."""
+        """Raises an error: the tensor has no value."""
         raise TypeError("A symbolic KerasTensor cannot be converted to a Python number.")
 
     __int__ = __index__ = __float__
@@ -162,18 +162,18 @@ class KerasTensor:
 
 
 _LENGTHS = ((2, 16), (3, 32))
-"""What stands for an unknown batch and other unknown lengths, twice: what differs then stays unknown."""
+"""Two lengths each for the unknown batch and for other unknown axes; results that differ between them stay unknown."""
 
 
 def outputs_of(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Returns what a function gives for symbolic arguments, as symbolic tensors.
+    """Returns the symbolic results of a function for symbolic arguments.
 
-    It is traced; where it needs values it is tried with some.
+    Traces the function; if it needs values, it is called with sample tensors instead.
 
     Args:
-      function: takes tensors.
-      args: arguments, with symbolic tensors in them.
-      kwargs: arguments by name.
+      function: a function of tensors.
+      args: positional arguments, which contain symbolic tensors.
+      kwargs: keyword arguments.
     """
 
     def call(make: Callable[..., Any]) -> tuple[Any, list[tuple[Any, ...]]]:
@@ -188,7 +188,7 @@ def outputs_of(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict
 
 
 def _tried(call: Callable[..., Any], has_unknown: bool) -> tuple[Any, list[tuple[Any, ...]]]:
-    """Returns what a function gives for tensors that have values, and what is known of the results."""
+    """Returns a function's result for sample tensors, and the known lengths of its results."""
     with trying():
         structure, specs = call(_maker(*_LENGTHS[0]))
     if has_unknown:
@@ -210,14 +210,14 @@ def _maker(batch: int, length: int) -> Callable[..., Any]:
 
 
 def applied(step: Operator, *args: Any, **kwargs: Any) -> Any:
-    """Returns what an operator makes of symbolic tensors."""
+    """Returns the symbolic results of an operator for symbolic tensors."""
     outputs = outputs_of(step.function, args, kwargs)
     Node(step, args, kwargs, outputs)
     return outputs
 
 
 def take_symbols(namespace: dict[str, Any]) -> None:
-    """Lets the public functions that a module has so far take symbolic tensors: each is a step of a model then.
+    """Makes the public functions defined so far accept symbolic tensors: each call becomes a step of a model.
 
     Args:
       namespace: the module's names.
@@ -277,7 +277,7 @@ _set_operators()
 
 
 def is_symbolic(value: Any) -> bool:
-    """Tells whether something stands for a tensor that is not there yet.
+    """Returns whether a value is a symbolic tensor.
 
     >>> is_symbolic(tf.keras.Input((3,)))
     True

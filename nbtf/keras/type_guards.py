@@ -1,4 +1,4 @@
-"""What kind of thing an argument is, in words that a type checker follows as well."""
+"""Type tests of arguments that type checkers understand."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ import numpy as np
 
 
 def is_list(value: Any) -> TypeGuard[list[Any]]:
-    """Tells whether something is a list or a tuple, whatever is in it."""
+    """Returns whether a value is a list or a tuple with any elements."""
     return isinstance(value, list | tuple)
 
 
 def is_dict(value: Any) -> TypeGuard[dict[Any, Any]]:
-    """Tells whether something is a dictionary, whatever is in it."""
+    """Returns whether a value is a dictionary with any keys and values."""
     return isinstance(value, dict)
 
 
 def is_array(value: Any) -> TypeGuard[np.ndarray[Any, Any]]:
-    """Tells whether something is a NumPy array."""
+    """Returns whether a value is a NumPy array."""
     return isinstance(value, np.ndarray)

@@ -1,4 +1,4 @@
-"""What a weight is: a `tf.Variable` with a path, and with what layers and optimizers want to know of it."""
+"""Weights: `tf.Variable` objects with a path and the attributes that layers and optimizers need."""
 
 from __future__ import annotations
 
@@ -27,21 +27,21 @@ _FLOATS = ("bfloat16", "float16", "float32", "float64")
 class Variable(Operators):
     """A weight of a layer, or a number that an optimizer or a metric keeps.
 
-    It holds a `tf.Variable`, `value`, which in the scope of a strategy has a copy on each device.
+    `value` is the underlying `tf.Variable`. In the scope of a strategy, the variable has a copy on each device.
 
     Args:
-      initializer: the first value; or, with `shape`, a function of shape and dtype, or the name of one.
-      shape: of the value, where `initializer` makes it.
-      dtype: of the value; `floatx()` when None.
-      trainable: whether gradients are to change it.
-      autocast: whether layers with mixed precision read it in their compute dtype.
-      aggregation: what a strategy does with the values of several replicas: `"none"`, `"sum"`, `"mean"`,
+      initializer: initial value; if `shape` is given, also a function of shape and dtype, or the name of one.
+      shape: shape of the value; required if `initializer` creates the value.
+      dtype: dtype of the value; `floatx()` by default.
+      trainable: whether gradients change the variable; true by default.
+      autocast: whether layers with mixed precision read the variable in their compute dtype; true by default.
+      aggregation: how a strategy combines the values of several replicas: `"none"`, `"sum"`, `"mean"` or
         `"only_first_replica"`.
-      synchronization: when a strategy makes its copies equal: `"auto"`, `"on_read"`.
-      name: the last part of its path.
+      synchronization: when a strategy makes the copies equal: `"auto"` or `"on_read"`.
+      name: last part of the path.
 
     Raises:
-      ValueError: an initializer by name without a shape, or a name with `/`.
+      ValueError: if an initializer is given by name without a shape, or if the name contains `/`.
 
     >>> v = tf.keras.Variable([[1.0, 2.0]], name="kernel")
     >>> v
@@ -62,7 +62,7 @@ class Variable(Operators):
         name: Any = None,
         **ignored: Any,
     ) -> None:
-        """Makes the variable, on the device where variables go now."""
+        """Creates the variable on the device where variables are currently placed."""
         self._name = checked_name(name or auto_name("variable"))
         self._path = path_of(self._name)
         self._autocast = autocast
@@ -79,16 +79,16 @@ class Variable(Operators):
             )
         self._trainable = trainable
 
-    # What it is
+    # Attributes
 
     @property
     def name(self) -> str:
-        """The last part of its path."""
+        """The last part of the path."""
         return self._name
 
     @property
     def path(self) -> str:
-        """Where it belongs: `dense/kernel`."""
+        """The full path: `dense/kernel`."""
         return self._path
 
     @property
@@ -105,12 +105,12 @@ class Variable(Operators):
 
     @property
     def ndim(self) -> int:
-        """How many axes it has."""
+        """The number of axes."""
         return len(self._value.shape)
 
     @property
     def trainable(self) -> bool:
-        """Whether gradients are to change it."""
+        """Whether gradients change the variable."""
         return self._trainable
 
     @trainable.setter
@@ -119,74 +119,74 @@ class Variable(Operators):
 
     @property
     def aggregation(self) -> str:
-        """What a strategy does with the values of several replicas."""
+        """How a strategy combines the values of several replicas."""
         return self._value.aggregation.name.lower()
 
     @property
     def synchronization(self) -> str:
-        """When a strategy makes its copies equal."""
+        """When a strategy makes the copies equal."""
         return self._value.synchronization.name.lower()
 
     @property
     def handle(self) -> Any:
-        """What lives on a device: `handle.device` says on which."""
+        """The resource on a device; `handle.device` is the name of the device."""
         return self._value
 
     @property
     def value(self) -> Any:
-        """The `tf.Variable`; its value in another float type, inside a layer with mixed precision."""
+        """The `tf.Variable`; inside a layer with mixed precision, its value in the compute dtype."""
         read_as = autocast()
         if read_as is not None and self._autocast and self._value.dtype.name in _FLOATS:
             return cast(self._value, read_as)
         value = self._value
         if value.__class__ is not TensorVariable and value.aggregation is VariableAggregation.NONE:
             scope = SCOPE()
-            if scope is not None and scope.replica is not None:  # its own copy, which the express lanes know
+            if scope is not None and scope.replica is not None:  # the replica's own copy, which the express lanes know
                 return getattr(value, "__tf_variable__", value)
         return value
 
     @property
     def __tf_variable__(self) -> Any:
-        """The `tf.Variable` that it stands for."""
+        """The underlying `tf.Variable`."""
         return self._value
 
     def numpy(self) -> Any:
-        """Returns a copy of the value as NumPy has it."""
+        """Returns a copy of the value as a NumPy array."""
         return self._value.numpy()
 
     def __repr__(self) -> str:
         shape = tuple(self.shape.as_list())
         return f"<Variable path={self._path}, shape={shape}, dtype={self.dtype}, value={self.numpy()}>"
 
-    # Giving it another value
+    # Assignment
 
     def assign(self, value: Any) -> Any:
-        """Gives it another value.
+        """Sets the value.
 
         Args:
-          value: of the same shape; it is cast to the dtype.
+          value: new value of the same shape; it is cast to the dtype of the variable.
 
         Raises:
-          ValueError: another shape.
+          ValueError: if the shape differs.
         """
         return self._value.assign(self._fitting(value))
 
     def assign_add(self, value: Any) -> Any:
-        """Adds to the value."""
+        """Adds `value` to the variable."""
         return self._gather(self._fitting(value))
 
     def assign_sub(self, value: Any) -> Any:
-        """Subtracts from the value."""
+        """Subtracts `value` from the variable."""
         fitting = self._fitting(value)
         return self._gather(negative(fitting)) if self._is_total() else self._value.assign_sub(fitting)
 
     def _gather(self, value: Any) -> Any:
-        """Adds a value that fits; to the sum of all copies outside of replicas, where each copy gets its share."""
+        """Adds a value of the right shape; outside of replicas, adds it to the sum of all copies."""
         handle = self._value
         return handle.assign(add(handle, value)) if self._is_total() else handle.assign_add(value)
 
     def _is_total(self) -> bool:
-        """Tells whether it stands for the sum of the copies that replicas change on their own."""
+        """Returns whether the value is the sum of copies that replicas change independently."""
         return self._value.__class__ is SyncOnReadVariable and replica_number() is None
 
     def _fitting(self, value: Any) -> Any:
@@ -208,10 +208,10 @@ class Variable(Operators):
         except (TypeError, ValueError):
             return cast(convert_to_tensor(value), self._value.dtype)
 
-    # Its use in ops and in Python
+    # Use in ops and in Python
 
     def __tf_tensor__(self, dtype: Any = None) -> Tensor:
-        """Is read where an op takes a tensor."""
+        """Converts the variable for ops that take a tensor."""
         value = self.value
         return convert_to_tensor(value, dtype)
 
@@ -220,7 +220,7 @@ class Variable(Operators):
         return self._value.__array__(dtype)
 
     def __getitem__(self, key: Any) -> Any:
-        """Returns a part of the value."""
+        """Returns a slice of the value."""
         return self.value[key]
 
     def __int__(self) -> int:
@@ -244,7 +244,7 @@ def _first_value(initializer: Any, shape: Any, dtype: Any) -> Any:
                 "When creating a Variable from an initializer, the `shape` argument should be specified. "
                 f"Received: initializer={initializer} and shape={shape}"
             )
-        from nbtf.keras.initializers import get  # it stands above, and names are rare
+        from nbtf.keras.initializers import get  # imported late: initializers depend on this module, and names are rare
 
         initializer = get(initializer)
     if callable(initializer):

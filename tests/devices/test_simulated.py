@@ -270,7 +270,9 @@ def test_fragmentation_is_named() -> None:
     held = [_filled(gpu, 1) for _ in range(7)]
     del held[1::2]
 
-    with pytest.raises(ResourceExhaustedError, match=r"3 MiB are free but not contiguous: the largest block has 1 MiB\."):
+    with pytest.raises(
+        ResourceExhaustedError, match=r"3 MiB are free but not contiguous: the largest block has 1 MiB\."
+    ):
         _filled(gpu, 2)
 
 

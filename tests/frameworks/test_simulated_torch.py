@@ -116,7 +116,7 @@ def test_a_tensor_from_before_a_restart_says_so(use: Callable[[Any], object], co
     tf.runtime.restart()
     tf.runtime.simulate_gpus(count, frameworks="torch")
 
-    with pytest.raises(RuntimeError, match=r"made on cuda:2 before the simulated GPUs were changed .*restart"):
+    with pytest.raises(RuntimeError, match=r"created on cuda:2 before the simulated GPUs were replaced .*restart"):
         use(x)
 
 

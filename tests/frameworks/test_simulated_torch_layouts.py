@@ -173,10 +173,10 @@ def test_sparse_and_dense_on_two_devices_are_refused() -> None:
 
 
 def test_what_the_cpu_lacks_for_a_layout_raises_by_name() -> None:
-    with pytest.raises(NotImplementedError, match=r"aten\.sort.* layout Sparse on simulated GPUs"):
+    with pytest.raises(NotImplementedError, match=r"aten\.sort.* layout Sparse"):
         coo("cuda").coalesce().sort()
 
 
 def test_quantized_tensors_are_refused() -> None:
-    with pytest.raises(NotImplementedError, match="Quantized tensors are not there on simulated GPUs"):
+    with pytest.raises(NotImplementedError, match="Simulated GPUs do not support quantized tensors"):
         torch.quantize_per_tensor(torch.ones(3, device="cuda"), 0.1, 0, torch.qint8)

@@ -57,5 +57,5 @@ def test_a_model_larger_than_this_computer_takes_none_of_it(switch: Any) -> None
 def test_reading_raises_by_name(switch: Any) -> None:
     switch.on(gpus(simulated_machine(1, "H200"), {}), values=False)
 
-    with pytest.raises(RuntimeError, match=r"shape \[3\] is read, but these GPUs are simulated without values"):
+    with pytest.raises(RuntimeError, match=r"shape \[3\] was read, but these GPUs are simulated without values"):
         torch.ones(3, device="cuda").cpu()

@@ -270,7 +270,7 @@ REFUSED: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
         RuntimeError,
         "indices should be either on cpu or on the same device",
     ),
-    "graphs": (lambda: torch.cuda.CUDAGraph(), NotImplementedError, "CUDA graphs are not there"),
+    "graphs": (lambda: torch.cuda.CUDAGraph(), NotImplementedError, "do not support CUDA graphs"),
 }
 
 
@@ -327,7 +327,7 @@ def test_a_process_group_refuses_tensors_of_simulated_gpus(tmp_path: Path) -> No
     distributed: Any = torch.distributed
     distributed.init_process_group("gloo", init_method=f"file://{tmp_path}/group", rank=0, world_size=1)
     try:
-        with pytest.raises(NotImplementedError, match="Process groups do not reach simulated GPUs"):
+        with pytest.raises(NotImplementedError, match="Process groups do not support simulated GPUs"):
             distributed.all_reduce(torch.ones(2, device="cuda"))
     finally:
         distributed.destroy_process_group()

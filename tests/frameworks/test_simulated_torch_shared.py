@@ -46,7 +46,7 @@ def test_pytorch_is_refused_what_nbtf_has_mapped_and_the_error_says_so() -> None
         bytes_on_card(300)
 
     assert x.device.endswith("GPU:0")
-    assert "nbtf's own ops have mapped 799.00 MiB of this card" in e.value.__notes__[0]
+    assert "nbtf's own ops have reserved 799.00 MiB of this GPU" in e.value.__notes__[0]
 
 
 def test_pytorch_joins_a_card_that_nbtf_has_in_use() -> None:

@@ -159,7 +159,7 @@ def test_time_passes_between_events_of_the_same_device_alone() -> None:
     for number, event in enumerate(events):
         event.record(torch.cuda.Stream(device=number))
 
-    with pytest.raises(RuntimeError, match="of cuda:0 and cuda:1"):
+    with pytest.raises(RuntimeError, match="on cuda:0 and cuda:1"):
         events[0].elapsed_time(events[1])
 
 

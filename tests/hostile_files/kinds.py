@@ -388,7 +388,9 @@ def _make_catalogues(folder: Path) -> Callable[[Random], Files]:
 
 KINDS: dict[str, Kind] = {
     "model": Kind(_make_models, lambda folder: keras.models.load_model(folder / "m.keras")),
-    "weights": Kind(_make_weights, _read_weights, mismatch="under the names wanted here|has (shape|the type)"),
+    "weights": Kind(
+        _make_weights, _read_weights, mismatch="none of the names match|the file has no|has (shape|the dtype)"
+    ),
     "saved_model": Kind(_make_saved_models, tf.saved_model.load),
     "checkpoint": Kind(
         _make_checkpoints, _read_checkpoint, mismatch="incompatible tensor|expected dtype|values by name"

@@ -27,7 +27,9 @@ def test_a_file_that_keras_has_fetched_is_read(home: Path) -> None:
 
 
 def test_a_missing_file_says_what_there_is_instead(home: Path) -> None:
-    with pytest.raises(FileNotFoundError, match=r"mnist\.npz is not there.*tf\.keras\.datasets\.digits\.load_data\(\)"):
+    with pytest.raises(
+        FileNotFoundError, match=r"mnist\.npz does not exist.*tf\.keras\.datasets\.digits\.load_data\(\)"
+    ):
         mnist.load_data()
 
 

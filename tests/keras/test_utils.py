@@ -70,7 +70,7 @@ def test_parts_that_are_too_large_are_refused() -> None:
 def test_plot_model_says_that_it_draws_nothing(capsys: pytest.CaptureFixture[str]) -> None:
     utils.plot_model(keras.Sequential([keras.layers.Dense(1)]), show_shapes=True)
 
-    assert capsys.readouterr().out.startswith("plot_model draws nothing here.")
+    assert capsys.readouterr().out.startswith("plot_model draws no image.")
 
 
 def test_edges_of_a_functional_model_are_in_the_text(tmp_path: Path) -> None:
@@ -91,7 +91,7 @@ def test_get_file_finds_what_was_fetched_before(tmp_path: Path) -> None:
 
     assert utils.get_file(origin=there.format("one.csv"), cache_dir=tmp_path) == str(tmp_path / "datasets/one.csv")
     assert utils.get_file("data.tar.gz", there, untar=True, cache_dir=tmp_path) == str(tmp_path / "datasets/data")
-    with pytest.raises(FileNotFoundError, match=r"two.csv is not there, and nbtf downloads nothing"):
+    with pytest.raises(FileNotFoundError, match=r"two.csv does not exist, and nbtf downloads nothing"):
         utils.get_file(origin=there.format("two.csv"), cache_dir=tmp_path)
 
 

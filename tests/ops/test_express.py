@@ -306,7 +306,7 @@ def test_ops_of_lists_have_no_lane() -> None:
 def test_two_ops_of_one_type_are_refused() -> None:
     from nbtf._ops.op import ufunc
 
-    with pytest.raises(TypeError, match="there are two ops of type AddV2"):
+    with pytest.raises(TypeError, match="The op type AddV2 is already registered"):
         ufunc("AddV2", "add", "T T -> T", T=ALL)
 
 

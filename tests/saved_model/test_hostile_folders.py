@@ -189,7 +189,7 @@ def test_weights_that_the_folder_has_no_values_for_are_not_made(tmp_path: Path) 
     model = keras.Sequential([keras.Input((3,)), keras.layers.Dense(2)])
     text = json.dumps(_documents(tmp_path, model)).replace('"units": 2', '"units": 2000000000')
 
-    with pytest.raises(DataLossError, match=r"a weight of shape \(3, 2000000000\) takes 24000000000 bytes"):
+    with pytest.raises(DataLossError, match=r"a weight of shape \(3, 2000000000\) needs 24000000000 bytes"):
         _load(tmp_path, json.loads(text))
 
 

@@ -57,7 +57,7 @@ def test_the_family_of_an_op_is_loaded_where_novalue_else_was(type: str) -> None
 def test_an_op_that_is_not_in_the_table_says_so() -> None:
     from nbtf.compat._v1._variables.ops import ASSIGN_ADD
 
-    with pytest.raises(TypeError, match="The op AssignAdd is not in the table of ops: it cannot be pickled"):
+    with pytest.raises(TypeError, match="The op AssignAdd is not in the table of ops, so it cannot be pickled"):
         pickle.dumps(ASSIGN_ADD)
 
 

@@ -181,7 +181,7 @@ def test_mirrored_variables_are_saved_once_and_restored_everywhere(tmp_path: Pat
 def test_a_file_of_another_kind_is_refused(tmp_path: Path) -> None:
     (tmp_path / "ckpt.npz").write_bytes(b"something else")
 
-    with pytest.raises(ValueError, match="holds no weights that nbtf has written"):
+    with pytest.raises(ValueError, match="does not contain weights written by nbtf"):
         tf.train.Checkpoint(v=tf.Variable(1.0)).restore(tmp_path / "ckpt")
 
 

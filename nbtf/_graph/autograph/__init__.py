@@ -1,1 +1,1 @@
-"""How Python's control flow over symbolic tensors becomes that of a graph: functions are rewritten before they run."""
+"""Converts Python control flow over symbolic tensors into that of a graph, by rewriting functions before they run."""

@@ -1,4 +1,4 @@
-"""What Python's functions do with tensors of a traced function, where they would ask for values."""
+"""Python built-ins for the tensors of a traced function, where Python itself would ask for values."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from nbtf._types import float32, int32
 
 
 def _len(value: Any) -> Any:
-    """Returns the length of the first axis, which a graph may not know."""
+    """Returns the length of the first axis, even if a graph does not know it."""
     if not isinstance(value, GraphTensor):
         return len(value)
     if value.shape.rank == 0:
@@ -73,4 +73,4 @@ OVERLOADS: dict[Any, Callable[..., Any]] = {
     builtins.zip: _zip,
     builtins.sorted: _sorted,
 }
-"""By the function that a program calls."""
+"""Replacements, by the built-in that a program calls."""

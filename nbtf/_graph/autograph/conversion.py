@@ -1,4 +1,4 @@
-"""Which functions are converted, and how a converted one is made: with the variables around it still its own."""
+"""Chooses which functions to convert, and converts them so that they keep the variables around them."""
 
 from __future__ import annotations
 
@@ -23,27 +23,27 @@ _LEFT_ALONE = frozenset(
 """Modules whose functions are not converted."""
 
 _SPECIAL = 0x20 | 0x80 | 0x100 | 0x200
-"""Flags of generators and coroutines."""
+"""Code flags of generators and coroutines."""
 
 _converted_codes: WeakKeyDictionary[CodeType, CodeType | None] = WeakKeyDictionary()
-"""The code of each function that was converted; None for one that could not be."""
+"""The converted code of each function; None if it could not be converted."""
 
 
 def convert(function: Callable[..., Any]) -> Callable[..., Any]:
     """Returns a function that may branch and loop over symbolic tensors.
 
     Args:
-      function: a Python function, a method, a partial one, or an object that can be called.
+      function: a Python function, a method, a `functools.partial`, or a callable object.
 
     Returns:
-      What does the same, with errors that name the lines of the user's code. Functions that it calls are converted
-      when they are called. What cannot be converted is called as it is.
+      An equivalent function whose errors name the lines of the user's code. The functions that it calls are converted
+      when they are called. A function that cannot be converted is called unchanged.
     """
     return in_user_code(converted(function), function)
 
 
 def converted(function: Any) -> Any:
-    """Returns the converted form of what is about to be called, itself where there is none."""
+    """Returns the converted form of a callable that is about to be called, or the callable itself if there is none."""
     if isinstance(function, FunctionType):
         return _converted_function(function)
     if isinstance(function, MethodType):
@@ -59,13 +59,13 @@ def converted(function: Any) -> Any:
 
 
 def converted_in_graphs(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Returns the converted form while a graph is made, and else the function itself."""
+    """Returns a function that runs converted while a graph is built, and unconverted otherwise."""
     scope = SCOPE()
     return function if scope is None or scope.graph is None else converted(function)
 
 
 def is_convertible(function: FunctionType) -> bool:
-    """Tells whether a function is to be converted: one of the user's that has branches to convert."""
+    """Returns whether a function should be converted: it is the user's and has branches or loops."""
     code = function.__code__
     if OPERATORS in code.co_freevars or code.co_flags & _SPECIAL or code.co_filename == "<string>":
         return False
@@ -83,7 +83,7 @@ def _converted_function(function: FunctionType) -> FunctionType:
     code = _converted_codes[original]
     if code is None:
         return function
-    from nbtf._graph.autograph import operators  # which converts functions in turn
+    from nbtf._graph.autograph import operators  # imported late: `operators` converts functions in turn
 
     cells = dict(zip(original.co_freevars, function.__closure__ or (), strict=True))
     cells[OPERATORS] = CellType(operators)
@@ -96,7 +96,7 @@ def _converted_function(function: FunctionType) -> FunctionType:
 
 
 def _converted_code(function: FunctionType) -> CodeType | None:
-    """Returns the code of a converted function; None, with a warning, where it cannot be converted."""
+    """Returns the code of a converted function; None, with a warning, if it cannot be converted."""
     try:
         return _compile(rewrite(find_source(function)), function)
     except (OSError, SyntaxError, ValueError, NotImplementedError, RecursionError) as error:
@@ -110,10 +110,10 @@ def _converted_code(function: FunctionType) -> CodeType | None:
 
 
 def find_source(function: FunctionType) -> ast.FunctionDef | ast.Lambda:
-    """Returns the tree of a function, on the lines of its file.
+    """Returns the syntax tree of a function, with the line numbers of its file.
 
     Raises:
-      OSError: its source is not to be found, or is another one by now.
+      OSError: if its source cannot be found or has changed.
     """
     code = function.__code__
     linecache.checkcache(code.co_filename)
@@ -123,7 +123,7 @@ def find_source(function: FunctionType) -> ast.FunctionDef | ast.Lambda:
     parameters = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
     fitting: list[Any] = [node for node in ast.walk(_parse("".join(lines))) if _fits(node, code, parameters)]
     if not fitting:
-        raise OSError(f"The source code of {function!r} is another one by now.")
+        raise OSError(f"The source code of {function!r} has changed.")
     node = min(fitting, key=_extent)
     fresh = _copied(node)
     if isinstance(fresh, ast.FunctionDef):
@@ -132,9 +132,9 @@ def find_source(function: FunctionType) -> ast.FunctionDef | ast.Lambda:
 
 
 def _copied(node: Any) -> Any:
-    """Returns a copy of a tree, of what is Python's alone.
+    """Returns a copy of a tree that contains only what Python itself put there.
 
-    All trees share their operators, on which tracebacks of IPython hang the tree that they have last looked at.
+    All trees share their operator nodes, and IPython's tracebacks attach the tree that they inspected last to them.
     """
     if isinstance(node, list):
         return [_copied(item) for item in cast("list[Any]", node)]
@@ -149,7 +149,7 @@ def _parse(text: str) -> ast.Module:
 
 
 def _fits(node: ast.AST, code: CodeType, parameters: tuple[str, ...]) -> bool:
-    """Tells whether a node is the source of a code: its name, parameters and place."""
+    """Returns whether a node is the source of a code object: same name, parameters and position."""
     if isinstance(node, ast.FunctionDef):
         first = min([node.lineno, *[item.lineno for item in node.decorator_list]])
         if node.name != code.co_name or first != code.co_firstlineno:
@@ -162,7 +162,7 @@ def _fits(node: ast.AST, code: CodeType, parameters: tuple[str, ...]) -> bool:
 
 
 def _surrounds(body: ast.expr, code: CodeType) -> bool:
-    """Tells whether what a code does stands in an expression."""
+    """Returns whether the instructions of a code object lie within an expression."""
     begin, end = (body.lineno, body.col_offset), (body.end_lineno or 0, body.end_col_offset or 0)
     positions = [
         (line, column) for line, _, column, end_column in code.co_positions() if line and column and end_column
@@ -175,16 +175,16 @@ def _extent(node: Any) -> tuple[int, int]:
 
 
 def _compile(node: ast.FunctionDef | ast.Lambda, function: FunctionType) -> CodeType:
-    """Compiles a function as one that stands in a class and a function, which give it its variables."""
+    """Compiles a function inside a class and an outer function, which give it its variables."""
     code = function.__code__
     if isinstance(node, ast.Lambda):
         inner: ast.stmt = ast.Expr(node)
     else:
-        node.name = _NAME  # its own name is a variable of those around it
+        node.name = _NAME  # the function's own name may be a variable of the outer function
         inner = node
     owner = _class_around(code)
     names = [name for name in (OPERATORS, *code.co_freevars) if name != "__class__"]
-    if owner:  # private names are of that class
+    if owner:  # private names are mangled with that class name
         inner = ast.ClassDef(owner, [], [], [inner], [], **_type_parameters())
     parameters = [ast.arg(name) for name in names]
     arguments = ast.arguments(posonlyargs=[], args=parameters, kwonlyargs=[], kw_defaults=[], defaults=[])
@@ -196,10 +196,10 @@ def _compile(node: ast.FunctionDef | ast.Lambda, function: FunctionType) -> Code
 
 
 def _class_around(code: CodeType) -> str:
-    """Returns a name for the class whose private names a function has; an empty one if it is in no class.
+    """Returns a class name that gives a function its private names; an empty one if it is in no class.
 
-    Private names leave out underscores in front of their class. With two more of them, no name in the function can mean
-    the class that encloses it only while it is compiled: the program's class of that name is found as ever.
+    Mangling strips leading underscores from the class name. With two more of them, no name in the function can refer to
+    the class that encloses it only while it is compiled: the program's class of that name is still found.
     """
     path = code.co_qualname.split(".")
     classes = [name for name, inner in pairwise(path) if "<locals>" not in (name, inner)]
@@ -207,7 +207,7 @@ def _class_around(code: CodeType) -> str:
 
 
 _NAME = "ag__function"
-"""What a function is called while it is compiled."""
+"""The function's name while it is compiled."""
 
 _FUTURE = 0x1000000
 """The flag of `from __future__ import annotations`."""

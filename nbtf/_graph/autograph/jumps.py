@@ -1,4 +1,4 @@
-"""How `break`, `continue` and `return` inside branches and loops become flags, so that a block has one way out."""
+"""Turns `break`, `continue` and `return` inside branches and loops into flags, so that a block has a single exit."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from typing import Any
 
 RETURNED = "ag__returned"
-"""The flag of `return`."""
+"""The variable that is set by `return`."""
 RESULT = "ag__result"
-"""What is returned."""
+"""The variable that holds the returned value."""
 
 Block = list[ast.stmt]
 
@@ -17,8 +17,8 @@ Block = list[ast.stmt]
 def lower_jumps(body: Block) -> Block:
     """Returns a function's statements without `break` and `continue`, and with one `return` at the end.
 
-    A loop that has flags names them in `exits`: it ends when one is set. What follows `if ...: return` moves into the
-    other branch; what follows other jumps is guarded by their flags.
+    A loop with flags lists them in `exits`: it ends when one is set. Statements after `if ...: return` move into the
+    other branch; statements after other jumps are guarded by their flags.
     """
     lowers_returns = any([_has_return(statement) for statement in body if not isinstance(statement, ast.Return)])
     jumps = _Jumps(lowers_returns)
@@ -36,7 +36,7 @@ def _has_return(node: ast.AST) -> bool:
 
 
 def _join_branches(body: Sequence[ast.stmt]) -> Block:
-    """Moves what follows a branch that returns into the other branch."""
+    """Moves the statements after a branch that returns into the other branch."""
     for number, statement in enumerate(body):
         for field, block in blocks_of(statement):
             setattr(statement, field, _join_branches(block))
@@ -53,7 +53,7 @@ def _join_branches(body: Sequence[ast.stmt]) -> Block:
 
 
 def _returns(body: Sequence[ast.stmt]) -> bool:
-    """Tells whether a block returns in any case."""
+    """Returns whether a block returns in every case."""
     match body[-1] if body else None:
         case ast.Return():
             return True
@@ -66,14 +66,14 @@ def _returns(body: Sequence[ast.stmt]) -> bool:
 
 
 def blocks_of(node: ast.AST) -> list[tuple[str, Block]]:
-    """Returns the blocks of a statement by field; a function's or class's own are none."""
+    """Returns the blocks of a statement by field; none for functions and classes."""
     if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
         return []
     return [(field, getattr(node, field)) for field in ("body", "orelse", "finalbody") if getattr(node, field, None)]
 
 
 class _Jumps:
-    """Rewrites blocks, and says which flags each may set."""
+    """Rewrites blocks, and collects the flags that each may set."""
 
     def __init__(self, lowers_returns: bool) -> None:
         self._lowers_returns = lowers_returns
@@ -129,7 +129,7 @@ class _Jumps:
         exits = sorted(flags - {skips})
         node.body = [_assign(skips, False, node), *body] if skips in flags else body
         node.orelse = []
-        node.exits = exits  # pyright: ignore[reportAttributeAccessIssue]  # the statement's own note
+        node.exits = exits  # pyright: ignore[reportAttributeAccessIssue]  # an attribute that only `rewriting` reads
         lowered: Block = [_assign(ends, False, node), node] if ends in flags else [node]
         if otherwise and exits:
             lowered.append(_at(ast.If(_none_of(exits), otherwise, []), otherwise[0]))
@@ -147,13 +147,13 @@ def _none_of(flags: Sequence[str] | set[str]) -> ast.expr:
 
 
 def none_of(flags: Sequence[str]) -> ast.expr:
-    """Returns the test that no flag is set."""
+    """Returns an expression that tests that no flag is set."""
     tests: list[ast.expr] = [ast.UnaryOp(ast.Not(), ast.Name(flag, ast.Load())) for flag in flags]
     return tests[0] if len(tests) == 1 else ast.BoolOp(ast.And(), tests)
 
 
 def _at(node: Any, origin: ast.AST) -> Any:
-    """Puts a new statement on the line of another one."""
+    """Gives a new statement the position of another one."""
     for inner in ast.walk(node):
         if "lineno" in inner._attributes and not hasattr(inner, "lineno"):
             ast.copy_location(inner, origin)

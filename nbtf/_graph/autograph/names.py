@@ -1,4 +1,4 @@
-"""Which names a piece of a function reads and binds, and which of them somebody reads afterwards."""
+"""Finds the names that a piece of a function reads and binds, and those that are read afterwards."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 
 
 class _Names(ast.NodeVisitor):
-    """Collects names of one scope; of scopes inside it those that they take from outside."""
+    """Collects the names of one scope, and of scopes inside it the names that they use from outside."""
 
     def __init__(self) -> None:
         self.reads: set[str] = set()
         self.binds: set[str] = set()
         self.declared: set[str] = set()
-        """Those declared `global` or `nonlocal`."""
+        """Names declared `global` or `nonlocal`."""
         self.captures: Counter[str] = Counter()
-        """What functions inside read later."""
+        """Names that inner functions read later."""
 
     def visit(self, node: ast.AST) -> None:
-        """Notes the names of a piece."""
+        """Collects the names of a node."""
         match node:
             case ast.Name():
                 (self.reads if isinstance(node.ctx, ast.Load) else self.binds).add(node.id)
@@ -49,7 +49,7 @@ class _Names(ast.NodeVisitor):
         self.generic_visit(node)
 
     def _visit_scope(self, node: ast.AST) -> None:
-        """Notes what a scope takes from outside."""
+        """Collects the names that an inner scope uses from outside."""
         inner = _Names()
         for child in ast.iter_child_nodes(node):
             inner.visit(child)
@@ -64,7 +64,7 @@ class _Names(ast.NodeVisitor):
 
 
 def names_of(*nodes: ast.AST | None) -> _Names:
-    """Returns the names of pieces of a function."""
+    """Returns the names in pieces of a function."""
     names = _Names()
     for node in nodes:
         if node is not None:
@@ -73,7 +73,7 @@ def names_of(*nodes: ast.AST | None) -> _Names:
 
 
 def reads_of(*nodes: ast.AST | None) -> set[str]:
-    """Returns what pieces of a function read."""
+    """Returns the names that pieces of a function read."""
     return names_of(*nodes).reads
 
 
@@ -83,10 +83,10 @@ def parameters_of(node: Scope) -> set[str]:
 
 
 class Liveness:
-    """Finds out, from the end of a function to its beginning, which names are read after each branch and loop."""
+    """Determines, from the end of a function to its start, which names are read after each branch and loop."""
 
     def __init__(self, body: Sequence[ast.stmt]) -> None:
-        """Reads a function's statements."""
+        """Analyses a function's statements."""
         names = names_of(*body)
         self.declared = names.declared
         self._captures = names.captures
@@ -96,16 +96,16 @@ class Liveness:
         self._walk(body, set())
 
     def live_after(self, node: Branching) -> set[str]:
-        """Returns the names that may be read after a branch or loop, by functions defined outside of it, too."""
+        """Returns the names that may be read after a branch or loop, including those that functions outside it read."""
         outside = self._captures - names_of(node).captures
         return self._after[id(node)] | {*outside} | self.declared
 
     def live_before(self, node: Branching) -> set[str]:
-        """Returns the names whose values from before a branch or loop may be read in it, or after it."""
+        """Returns the names whose earlier values may be read in or after a branch or loop."""
         return self._before[id(node)]
 
     def _walk(self, body: Iterable[ast.stmt], live: set[str]) -> set[str]:
-        """Returns what is live before statements, from what is live after them."""
+        """Returns the names that are live before statements, given those that are live after them."""
         for statement in reversed([*body]):
             self._after[id(statement)] = live
             live = self._through(statement, live) | self._read_by_handlers

@@ -1,4 +1,4 @@
-"""What converted functions do at branches, loops and calls: as Python does for values, in the graph for tensors."""
+"""The branches, loops and calls of converted functions: Python semantics for values, graph ops for tensors."""
 
 from __future__ import annotations
 
@@ -38,15 +38,15 @@ class Attribute:
     """An attribute that a branch or loop sets."""
 
     def __init__(self, title: str, owner: Action, name: str) -> None:
-        """Takes how it is written, what returns the object, and the attribute."""
+        """Stores its source text, a function that returns the object, and the attribute's name."""
         self.title, self._owner, self._name = title, owner, name
 
     def read(self) -> Any:
-        """Returns its value, or that there is none."""
+        """Returns the attribute's value, or `UNBOUND`."""
         return getattr(self._owner(), self._name, UNBOUND)
 
     def write(self, value: Any) -> None:
-        """Sets it."""
+        """Sets the attribute."""
         if value is not UNBOUND:
             setattr(self._owner(), self._name, value)
         elif hasattr(self._owner(), self._name):
@@ -57,18 +57,18 @@ class Item:
     """An item that a branch or loop sets."""
 
     def __init__(self, title: str, owner: Action, key: Any) -> None:
-        """Takes how it is written, what returns the container, and the key."""
+        """Stores its source text, a function that returns the container, and the key."""
         self.title, self._owner, self._key = title, owner, key
 
     def read(self) -> Any:
-        """Returns its value, or that there is none."""
+        """Returns the item's value, or `UNBOUND`."""
         try:
             return self._owner()[self._key]
         except (KeyError, IndexError):
             return UNBOUND
 
     def write(self, value: Any) -> None:
-        """Sets it."""
+        """Sets the item."""
         if value is not UNBOUND:
             self._owner()[self._key] = value
         elif self.read() is not UNBOUND:
@@ -79,7 +79,7 @@ class Item:
 
 
 def if_stmt(test: Any, then: Action, otherwise: Action, readers: Sequence[Any], live: Sequence[str]) -> None:
-    """Takes one of two branches; both, where only a run can tell which."""
+    """Runs one of two branches; traces both if the condition is a symbolic tensor."""
     if is_symbolic(test):
         branch(test, then, otherwise, State(readers), live)
     elif test:
@@ -89,17 +89,17 @@ def if_stmt(test: Any, then: Action, otherwise: Action, readers: Sequence[Any], 
 
 
 def while_stmt(test: Action, body: Action, readers: Sequence[Any], options: Any) -> None:
-    """Repeats a body as long as a condition holds.
+    """Repeats a body while a condition holds.
 
     Raises:
-      NotImplementedError: the condition becomes a tensor after some turns.
+      NotImplementedError: if the condition becomes a tensor after some iterations.
     """
     graph = open_graph()
     steps: list[Any] = getattr(graph, "steps", [])
     count = len(steps)
     holds = test()
     if is_symbolic(holds):
-        del steps[count:]  # was only to see what it returns
+        del steps[count:]  # the condition ran only to see what it returns
         loop_while(test, body, State(readers), options)
         return
     while holds:
@@ -110,10 +110,10 @@ def while_stmt(test: Action, body: Action, readers: Sequence[Any], options: Any)
 
 
 def for_stmt(values: Any, body: Action, goes_on: Action | None, readers: Sequence[Any], options: Any) -> None:
-    """Calls a body with each of some values.
+    """Calls a body with each of the given values.
 
     Raises:
-      NotImplementedError: whether to go on is a tensor, though the values are Python's.
+      NotImplementedError: if the values are Python's but a tensor decides whether to continue.
     """
     if is_symbolic(values):
         loop_over(values, body, goes_on, State(readers), options)
@@ -131,7 +131,7 @@ def for_stmt(values: Any, body: Action, goes_on: Action | None, readers: Sequenc
 
 
 def returned(result: Action) -> Any:
-    """Returns what a function has set its result to; None where it has not."""
+    """Returns the value that a function set as its result; None if it set none."""
     try:
         return result()
     except NameError:
@@ -142,19 +142,19 @@ def returned(result: Action) -> Any:
 
 
 def if_exp(test: Any, then: Action, otherwise: Action) -> Any:
-    """Returns one of two values."""
+    """Returns one of two values, depending on a condition."""
     if is_symbolic(test):
         return cond(as_condition(test, "if expression"), then, otherwise)
     return then() if test else otherwise()
 
 
 def and_(*values: Action) -> Any:
-    """Returns the last value, or the first that is false."""
+    """Returns the first false value, or the last value."""
     return _combined(values, lambda value, join_others: cond(value, join_others, lambda: value), stops_at=False)
 
 
 def or_(*values: Action) -> Any:
-    """Returns the last value, or the first that is true."""
+    """Returns the first true value, or the last value."""
     return _combined(values, lambda value, join_others: cond(value, lambda: value, join_others), stops_at=True)
 
 
@@ -168,12 +168,12 @@ def _combined(values: Sequence[Action], join: Callable[[Any, Action], Any], stop
 
 
 def not_(value: Any) -> Any:
-    """Returns the opposite of a truth value."""
+    """Returns the negation of a truth value."""
     return logical_not(value) if is_symbolic(value) else not value
 
 
 def converted(function: Any) -> Any:
-    """Returns what is called in the place of a function."""
+    """Returns the function that is called in place of another."""
     try:
         overload = OVERLOADS.get(function)
     except TypeError:  # cannot be hashed

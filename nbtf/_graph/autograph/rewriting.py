@@ -1,4 +1,4 @@
-"""How the text of a function becomes one whose branches, loops and calls ask `operators` what to do.
+"""Rewrites a function so that its branches, loops and calls go through `operators`.
 
     if test: A else: B     ->  ag__.if_stmt(test, then, otherwise, state, live)
     while test: A          ->  ag__.while_stmt(test, body, state, options)
@@ -7,8 +7,8 @@
     a if test else b       ->  ag__.if_exp(test, lambda: a, lambda: b)
     f(x)                   ->  ag__.converted(f)(x)
 
-Blocks become functions inside the function, so variables that they change are cells; `state` is a lambda that reads
-them, whose closure a loop or branch takes to save and set them. New statements stand on the lines of the old ones.
+Blocks become inner functions, so the variables that they change are cells. `state` is a lambda that reads them; through
+its closure a loop or branch saves and sets them. New statements keep the line numbers of the old ones.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ from nbtf._graph.autograph.jumps import lower_jumps, none_of
 from nbtf._graph.autograph.names import Branching, Liveness, names_of, parameters_of
 
 OPERATORS = "ag__"
-"""What converted functions call the module `operators`."""
+"""The name of the module `operators` in converted functions."""
 
 _LEFT_ALONE = frozenset({"locals", "globals", "vars", "dir", "eval", "exec"})
-"""Functions that look at the frame from which they are called."""
+"""Functions that inspect the frame of their caller."""
 
 _BARRED = (ast.NamedExpr, ast.Await, ast.Yield, ast.YieldFrom)
 """Expressions that mean something else inside a lambda."""
@@ -37,7 +37,7 @@ def rewrite(function: ast.FunctionDef | ast.Lambda) -> ast.FunctionDef | ast.Lam
 
 
 def _template(text: str, origin: ast.AST, **nodes: Any) -> Any:
-    """Returns a statement written as text, with nodes for the names in it; a block for an expression of its own."""
+    """Returns a statement parsed from a template, with nodes (or a block for an expression) in place of names."""
     tree = ast.parse(text).body
     nodes_of_tree: list[Any] = [item for statement in tree for item in ast.walk(statement)]
     for node in nodes_of_tree:
@@ -66,7 +66,7 @@ def _is_mark(item: Any) -> bool:
 
 
 class _Rewriter(ast.NodeTransformer):
-    """Rewrites one function, and those inside it."""
+    """Rewrites one function and its inner functions."""
 
     def __init__(self) -> None:
         self._liveness = Liveness([])
@@ -86,23 +86,23 @@ class _Rewriter(ast.NodeTransformer):
         return node
 
     def rewrite_lambda(self, node: ast.Lambda) -> ast.Lambda:
-        """Rewrites a function that is an expression."""
+        """Rewrites a lambda."""
         node.body = self.visit(node.body)
         return node
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.FunctionDef:
-        """Rewrites a function inside, whose names are its own; decorators and defaults are of this one."""
+        """Rewrites an inner function, which has its own names; its decorators and defaults belong to this function."""
         node.decorator_list = [self.visit(item) for item in node.decorator_list]
         if not _is_generator(node):
             _Rewriter().rewrite(node)
         return node
 
     def visit_AsyncFunctionDef(self, node: ast.AsyncFunctionDef) -> ast.AsyncFunctionDef:
-        """Leaves a coroutine alone."""
+        """Leaves a coroutine unchanged."""
         return node
 
     def visit_ClassDef(self, node: ast.ClassDef) -> ast.ClassDef:
-        """Leaves a class alone; its methods are converted when they are called."""
+        """Leaves a class unchanged; its methods are converted when they are called."""
         return node
 
     def _visit_block(self, body: Sequence[ast.stmt]) -> list[ast.stmt]:
@@ -148,7 +148,7 @@ class _Rewriter(ast.NodeTransformer):
         )
 
     def visit_For(self, node: ast.For) -> list[ast.stmt]:
-        """Rewrites a loop over something."""
+        """Rewrites a loop over values."""
         names, _ = self._state(node)
         options, body = _without_options(node.body)
         item = _template("ITEM = ag__item", node, ITEM=node.target)
@@ -166,19 +166,19 @@ class _Rewriter(ast.NodeTransformer):
         )
 
     def _state(self, node: Branching) -> tuple[set[str], set[str]]:
-        """Returns the variables that a statement changes and that count before or after it; and those after it."""
+        """Returns the variables that a statement changes and that are live before or after it, and those after it."""
         changes = names_of(node).binds
         live = self._liveness.live_after(node)
         return changes & (self._liveness.live_before(node) | live), changes & live
 
     def _state_of(self, names: set[str], node: ast.AST) -> ast.expr:
-        """Returns the lambda that reads variables, and what attributes and items are set."""
+        """Returns the lambda that reads variables and the attributes and items that are set."""
         read = [ast.Name(name, ast.Load()) for name in sorted(names - self._globals)]
         nodes = [_lambda(ast.Tuple([*read], ast.Load())), *_containers(node)]
         return ast.Tuple([*nodes], ast.Load())
 
     def _block(self, body: Sequence[ast.stmt], names: set[str], node: ast.AST) -> list[ast.stmt]:
-        """Returns the statements of a block as those of a function."""
+        """Returns the statements of a block as the body of an inner function."""
         binds = names_of(*body).binds
         global_names, shared = sorted(binds & self._globals), sorted((binds & names) - self._globals)
         declarations: list[ast.stmt] = []
@@ -195,7 +195,7 @@ class _Rewriter(ast.NodeTransformer):
         return node
 
     def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.stmt:
-        """Leaves out the annotation of a variable, which a block shares with its function."""
+        """Drops the annotation of a variable, since a block shares the variable with its function."""
         self.generic_visit(node)
         if not isinstance(node.target, ast.Name):
             return node
@@ -227,7 +227,7 @@ class _Rewriter(ast.NodeTransformer):
         return _call("if_exp", [self.visit(node.test), *branches], node)
 
     def visit_Compare(self, node: ast.Compare) -> ast.expr:
-        """Rewrites `a < b < c`, where reading `b` twice does no harm."""
+        """Rewrites `a < b < c` if reading `b` twice is harmless."""
         middle = node.comparators[:-1]
         if not middle or not all([isinstance(item, ast.Name | ast.Constant) for item in middle]):
             self.generic_visit(node)
@@ -240,7 +240,7 @@ class _Rewriter(ast.NodeTransformer):
         return self.visit(ast.copy_location(ast.BoolOp(ast.And(), [*pairs]), node))
 
     def visit_Call(self, node: ast.Call) -> ast.expr:
-        """Rewrites a call: the function called is converted as well."""
+        """Rewrites a call, so that the called function is converted as well."""
         name = node.func.id if isinstance(node.func, ast.Name) else ""
         if name == "super" and not node.args:
             names = ["__class__", self._first_parameter or "self"]
@@ -269,7 +269,7 @@ def _is_generator(node: ast.FunctionDef) -> bool:
 
 
 def _with_docstring(body: list[ast.stmt], node: ast.FunctionDef) -> list[ast.stmt]:
-    """Puts declarations in front, where Python wants them; a text among the statements does no harm."""
+    """Puts declarations first, as Python requires; a docstring after them is harmless."""
     declarations = [item for item in body if isinstance(item, ast.Global | ast.Nonlocal)]
     return [*declarations, *[item for item in body if item not in declarations]] or [
         ast.copy_location(ast.Pass(), node)
@@ -277,7 +277,7 @@ def _with_docstring(body: list[ast.stmt], node: ast.FunctionDef) -> list[ast.stm
 
 
 def _bindings(names: set[str], origin: ast.AST) -> list[ast.stmt]:
-    """Returns a statement that makes names variables of a function without giving them values."""
+    """Returns a statement that makes names local to a function without assigning values."""
     if not names:
         return []
     targets = ast.Tuple([ast.Name(name, ast.Store()) for name in sorted(names)], ast.Store())
@@ -299,7 +299,7 @@ def _bars_lambdas(node: ast.AST) -> bool:
 
 
 def _containers(node: ast.AST) -> list[ast.expr]:
-    """Returns what reads and writes the attributes and items that a statement sets: `a.b`, `a["k"]`."""
+    """Returns the readers and writers of the attributes and items that a statement sets: `a.b`, `a["k"]`."""
     rebound = names_of(node).binds
     targets: dict[str, ast.expr] = {}
     for item in ast.walk(node):
@@ -325,7 +325,7 @@ def _read_of(target: ast.Attribute | ast.Subscript, rebound: set[str]) -> ast.ex
 
 
 def _without_options(body: Sequence[ast.stmt]) -> tuple[ast.expr, list[ast.stmt]]:
-    """Returns what `set_loop_options` says in the body of a loop, and the body without it."""
+    """Returns the options given by `set_loop_options` in a loop body, and the body without that call."""
     for number, statement in enumerate(body):
         call = statement.value if isinstance(statement, ast.Expr) else None
         if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and call.func.attr == "set_loop_options":
@@ -340,7 +340,7 @@ def _without_options(body: Sequence[ast.stmt]) -> tuple[ast.expr, list[ast.stmt]
 
 
 def _named_pair(pair: ast.expr) -> ast.expr:
-    """Returns a pair of a variable and its shape with the variable's name in its place."""
+    """Returns a pair of a variable and its shape, with the variable replaced by its name."""
     if isinstance(pair, ast.Tuple) and isinstance(pair.elts[0], ast.Name):
         pair.elts[0] = ast.copy_location(ast.Constant(pair.elts[0].id), pair)
     return pair

@@ -1,4 +1,4 @@
-"""Branches and loops whose condition is a tensor of a traced function: every way is traced, and its results joined."""
+"""Branches and loops whose condition is a symbolic tensor: all paths are traced, and their results are joined."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ class _Unbound:
 
 
 UNBOUND: Any = _Unbound()
-"""The value of a variable that has none."""
+"""The value of an unbound variable."""
 
 
 def is_symbolic(value: Any) -> bool:
-    """Tells whether a value is a tensor that is only known when the function that is traced runs."""
+    """Returns whether a value is a tensor that is only known when the traced function runs."""
     graph = open_graph()
     if not hasattr(graph, "add_composite"):
         return False
@@ -42,10 +42,10 @@ def is_symbolic(value: Any) -> bool:
 
 
 class State:
-    """The variables that a branch or loop changes: cells, attributes and items, each with a name."""
+    """The variables that a branch or loop changes: named cells, attributes and items."""
 
     def __init__(self, readers: Sequence[Any]) -> None:
-        """Takes the function that reads the variables, and what reads the rest."""
+        """Stores the function that reads the variables, and the readers of attributes and items."""
         reader, *self._containers = readers
         self._cells: Sequence[CellType] = reader.__closure__ or ()
         self._parts: dict[int, tuple[Any, Any]] = {}
@@ -53,11 +53,11 @@ class State:
         self.names: list[str] = [*reader.__code__.co_freevars, *[item.title for item in self._containers]]
 
     def counts(self, number: int, live: Sequence[str]) -> bool:
-        """Tells whether a variable is read later, if these are; attributes and items always are."""
+        """Returns whether a variable is read later, given the live names; attributes and items always are."""
         return number >= len(self._cells) or self.names[number] in live
 
     def read(self) -> list[Any]:
-        """Returns the values, `UNBOUND` where there is none; composites as `Parts`, the same ones each time."""
+        """Returns the values, `UNBOUND` for unbound variables; composites as `Parts`, the same ones each time."""
         return [self._opened(value) for value in (*map(_read_cell, self._cells), *[x.read() for x in self._containers])]
 
     def _opened(self, value: Any) -> Any:
@@ -90,18 +90,18 @@ def _read_cell(cell: CellType) -> Any:
 def branch(
     test: Any, then: Callable[[], None], otherwise: Callable[[], None], state: State, live: Sequence[str]
 ) -> None:
-    """Traces both branches, and sets the variables to what the one that is taken will have set them to.
+    """Traces both branches, and sets the variables to the values from the branch that a run will take.
 
     Args:
       test: a boolean scalar.
       then: the branch for true.
-      otherwise: the other one.
-      state: the variables that they change.
-      live: the names of those that are read afterwards.
+      otherwise: the branch for false.
+      state: the variables that the branches change.
+      live: the names that are read afterwards.
 
     Raises:
-      TypeError: a variable has different dtypes or structures in them.
-      ValueError: one has a value in one of them only, or the condition is no boolean scalar.
+      TypeError: if a variable's dtype or structure differs between the branches.
+      ValueError: if only one branch sets a variable, or if the condition is not a boolean scalar.
     """
     test = as_condition(test, "if statement")
     values_before = state.read()
@@ -136,7 +136,7 @@ def as_condition(test: Any, statement: str) -> Any:
     """Returns a condition as a boolean scalar.
 
     Raises:
-      ValueError: it is something else.
+      ValueError: if it is not a boolean scalar.
     """
     test = as_tensor(test)
     if test.dtype is not bool_ or test.shape.rank not in (0, None):
@@ -148,7 +148,7 @@ def as_condition(test: Any, statement: str) -> Any:
 
 
 def _owned(block: Block, value: Any) -> Any:
-    """Returns the tensors of a block for what a variable holds; what is no tensor as it is."""
+    """Returns a variable's value with its tensors owned by a block; other values are unchanged."""
     if value is UNBOUND or value is None:
         return value
     return map_structure(partial(_own_leaf, block), value)
@@ -166,7 +166,7 @@ def _own_leaf(block: Block, leaf: Any) -> Any:
 
 
 class _Opaque:
-    """What is no tensor: an object, a function."""
+    """A value that is not a tensor, such as an object or a function."""
 
     def __init__(self, value: Any, error: Exception) -> None:
         self.value, self.error = value, error
@@ -177,7 +177,7 @@ def _tensors(results: Sequence[Any]) -> list[GraphTensor]:
 
 
 def _packed(structure: Any, values: Any, outputs: Any) -> Any:
-    """Returns what a variable holds after a branch, from what it holds in one of them."""
+    """Returns a variable's value after a branch, given its structure in one of the branches."""
     if structure is UNBOUND or structure is None:
         return structure
     leaves = [
@@ -219,7 +219,7 @@ def _check_leaves(subject: str, a: Any, b: Any) -> None:
         return
     for leaf in (a, b):
         if isinstance(leaf, _Opaque):
-            raise TypeError(f"{subject} is {leaf.value!r} after a branch, which is no tensor: {leaf.error}")
+            raise TypeError(f"{subject} is {leaf.value!r} after a branch, not a tensor: {leaf.error}")
     if isinstance(a, GraphTensor) and isinstance(b, GraphTensor) and a.dtype is not b.dtype:
         raise TypeError(
             f"{subject} has dtype {a.dtype.name} in the main branch, but dtype {b.dtype.name} in the else branch"
@@ -229,11 +229,11 @@ def _check_leaves(subject: str, a: Any, b: Any) -> None:
 # Loops
 
 _GOES_ON = GraphTensor | Tensor | TensorArray
-"""The values that each turn of a loop passes to the next."""
+"""The values that each iteration of a loop passes to the next."""
 
 
 class _Loop:
-    """The variables of a loop: their tensors go from turn to turn."""
+    """The variables of a loop, whose tensors are passed from iteration to iteration."""
 
     def __init__(self, state: State, options: Any) -> None:
         self.state = state
@@ -243,16 +243,16 @@ class _Loop:
         self.starts: list[Any] = [
             value if value is UNBOUND else map_structure(_as_start, value) for value in self.first_values
         ]
-        """The first values, with tensors in the place of numbers and arrays."""
+        """The initial values, with tensors in place of numbers and arrays."""
 
     @property
     def tensors(self) -> list[Any]:
-        """The first values that go from turn to turn."""
+        """The initial tensors that are passed from iteration to iteration."""
         return [flow_of(leaf) for leaf in flatten(self.starts) if isinstance(leaf, _GOES_ON)]
 
     @property
     def specs(self) -> list[Spec]:
-        """Their shapes and dtypes."""
+        """The shapes and dtypes of these tensors."""
         specs: list[Spec] = []
         for name, start in zip(self.state.names, self.starts, strict=True):
             for leaf in flatten(start):
@@ -263,11 +263,11 @@ class _Loop:
         return specs
 
     def define(self, turn: Callable[[Block], None], leading: Sequence[Spec]) -> None:
-        """Gives variables that only the body sets a first value, of the shape and dtype that they get there.
+        """Gives variables that only the body sets an initial value, with the shape and dtype that the body gives them.
 
         Raises:
-          NotImplementedError: the body returns.
-          ValueError: the body does not set one in any case.
+          NotImplementedError: if the body returns.
+          ValueError: if the body does not always set such a variable.
         """
         lacking = [number for number, start in enumerate(self.starts) if start is UNBOUND or start is None]
         if RESULT in [self.state.names[number] for number in lacking]:
@@ -290,7 +290,7 @@ class _Loop:
             ) from None
 
     def turn(self, block: Block, turn: Callable[[Block], Any]) -> list[Any]:
-        """Returns the values after a turn is traced in a block."""
+        """Returns the values after an iteration traced in a block."""
         arguments = iter(block.arguments[len(block.arguments) - len(self.tensors) :])
         try:
             self.state.write([_with_tensors(start, arguments) for start in self.starts])
@@ -300,11 +300,11 @@ class _Loop:
             self.state.write(self.first_values)
 
     def results(self, block: Block, values: Sequence[Any]) -> list[GraphTensor]:
-        """Returns the tensors with which the next turn begins.
+        """Returns the tensors with which the next iteration starts.
 
         Raises:
-          TypeError: a variable has another dtype or structure then.
-          ValueError: it has another shape.
+          TypeError: if the iteration changes the dtype or structure of a variable.
+          ValueError: if the iteration changes the shape of a variable.
         """
         tensors: list[GraphTensor] = []
         specs = iter(self.specs)
@@ -312,7 +312,7 @@ class _Loop:
             if start is None and value is None:
                 continue
             if value is UNBOUND:
-                raise ValueError(f"'{name}' is not defined any more after one iteration")
+                raise ValueError(f"'{name}' is no longer defined after one iteration")
             owned = _owned(block, value)
             try:
                 assert_same_structure(start, owned)
@@ -323,13 +323,13 @@ class _Loop:
                 if isinstance(first, _GOES_ON):
                     tensors.append(self._check_leaf(name, next(specs), leaf))
                 elif first is not _plain(leaf):
-                    raise TypeError(f"'{name}' is {_plain(leaf)!r} after one iteration of a loop, which is no tensor")
+                    raise TypeError(f"'{name}' is {_plain(leaf)!r} after one iteration of a loop, not a tensor")
         return tensors
 
     def _check_leaf(self, name: str, spec: Spec, leaf: Any) -> GraphTensor:
         shape, dtype = spec
         if not isinstance(leaf, GraphTensor):
-            raise TypeError(f"'{name}' is {_plain(leaf)!r} after one iteration of a loop, which is no tensor")
+            raise TypeError(f"'{name}' is {_plain(leaf)!r} after one iteration of a loop, not a tensor")
         if leaf.dtype is not dtype:
             raise TypeError(
                 f"'{name}' has dtype {dtype.name} before the loop, but dtype {leaf.dtype.name} after one iteration"
@@ -348,13 +348,13 @@ class _Loop:
         )
 
     def leave(self, outputs: Sequence[Any]) -> None:
-        """Sets the variables to the last values."""
+        """Sets the variables to their final values."""
         tensors = iter(outputs)
         self.state.write([_with_tensors(start, tensors) for start in self.starts])
 
 
 def _as_start(value: Any) -> Any:
-    """Returns a first value as a tensor; an array, or an object that is none, as it is."""
+    """Returns an initial value as a tensor; tensor arrays and values that are not convertible are unchanged."""
     if value is None or isinstance(value, _GOES_ON):
         return value
     try:
@@ -364,7 +364,7 @@ def _as_start(value: Any) -> Any:
 
 
 def _with_tensors(start: Any, tensors: Any) -> Any:
-    """Returns a structure with other tensors in the place of its own."""
+    """Returns a structure with its tensors replaced by others."""
     if start is UNBOUND or start is None:
         return start
     leaves = [with_flow_like(leaf, next(tensors)) if isinstance(leaf, _GOES_ON) else leaf for leaf in flatten(start)]
@@ -372,7 +372,7 @@ def _with_tensors(start: Any, tensors: Any) -> Any:
 
 
 def _zeros_like(value: Any) -> Any:
-    """Returns zeros for the tensors in a value, which a turn replaces before they are read."""
+    """Returns zeros for the tensors in a value; an iteration replaces them before they are read."""
     if value is UNBOUND or value is None:
         return value
     return map_structure(_zeros_for, value)
@@ -387,7 +387,7 @@ def _zeros_for(leaf: Any) -> Any:
 
 
 def loop_while(test: Callable[[], Any], body: Callable[[], None], state: State, options: Any) -> None:
-    """Traces a loop with a condition, and sets its variables to their last values."""
+    """Traces a loop with a condition, and sets its variables to their final values."""
     loop = _Loop(state, options)
     loop.define(lambda block: block.trace(body), [])
     specs = loop.specs
@@ -432,7 +432,7 @@ def loop_over(
 def loop_over_elements(
     elements: Any, body: Callable[[Any], None], goes_on: Callable[[], Any] | None, state: State, options: Any
 ) -> None:
-    """Traces a loop over the elements of a dataset, or what is left of an iterator."""
+    """Traces a loop over the elements of a dataset, or over the remaining elements of an iterator."""
     specs, put_together = tensors_described(elements.element_spec)
     loop = _Loop(state, options)
 

@@ -1,4 +1,4 @@
-"""What an error says that happens while a function is traced: the lines of the user's code that led there."""
+"""Adds the user's lines of code to errors that occur while a function is traced."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def in_user_code(converted: Callable[..., Any], function: Callable[..., Any]) ->
 
 
 def explain(error: Exception) -> Exception | None:
-    """Returns an error of the same class with the user's lines in its text; None where it has them already."""
+    """Returns an error of the same class with the user's lines in its text; None if they are already there."""
     if hasattr(error, "ag_error_metadata") or str(error).startswith("in user code:"):
         return None
     frames = _user_frames(error.__traceback__)
@@ -41,7 +41,7 @@ def explain(error: Exception) -> Exception | None:
 
 
 def _user_frames(step: TracebackType | None) -> list[str]:
-    """Returns the user's lines; a block of a function is a function, too, whose line stands for the outer one."""
+    """Returns the user's lines; the lines of a block are attributed to the function that contains it."""
     frames: list[tuple[str, str]] = []
     while step is not None:
         frame, code = step.tb_frame, step.tb_frame.f_code
@@ -59,6 +59,6 @@ def _with_text(error: Exception, text: str) -> Exception | None:
     error_class = type(error)
     try:
         explained = error_class(error.node_def, error.op, text) if isinstance(error, OpError) else error_class(text)
-    except Exception:  # a class that wants other arguments
+    except Exception:  # the class takes other arguments
         return None
     return explained.with_traceback(error.__traceback__)

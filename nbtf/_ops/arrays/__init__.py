@@ -1,1 +1,1 @@
-"""How tensors are made, shaped, cut, joined, gathered and scattered; no arithmetic."""
+"""Ops that create, reshape, slice, join, gather and scatter tensors, without arithmetic."""

@@ -1,4 +1,4 @@
-"""The elements of a `TensorArray` where ops run at once: a Python list that changes in place.
+"""The elements of a `TensorArray` in eager mode: a Python list that is modified in place.
 
 Source of the errors: TensorFlow, `python/ops/tensor_array_ops.py`, `_EagerTensorArray`.
 """
@@ -18,20 +18,20 @@ from nbtf.errors import InvalidArgumentError, OutOfRangeError
 
 
 class ArrayElements:
-    """Tensors by index, and None where nothing is written or a read has cleared it."""
+    """Tensors by index; None for elements that were not written or that a read has cleared."""
 
     def __init__(
         self, dtype: DType, length: int, grows: bool, clears: bool, infers_shape: bool, shape: TensorShape
     ) -> None:
-        """Begins with nothing written.
+        """Creates a list in which no element is written.
 
         Args:
           dtype: the dtype of the elements.
           length: the number of elements.
-          grows: whether writing past the end makes the list longer.
+          grows: whether writing past the end extends the list.
           clears: whether reading an element clears it.
-          infers_shape: whether all elements must have the shape of the first.
-          shape: what is known of the shape of each element.
+          infers_shape: whether all elements must have the first one's shape.
+          shape: the elements' shape, as far as it is known.
         """
         self.tensors: list[Tensor | None] = [None] * length
         self.shape = shape
@@ -60,7 +60,7 @@ class ArrayElements:
         self.tensors[index] = element
 
     def read(self, index: Any) -> Tensor:
-        """Returns the element at an index, which is then cleared unless the list keeps elements."""
+        """Returns the element at an index, then clears it unless the list keeps its elements."""
         index, size = _plain(index), len(self.tensors)
         if index < 0:
             raise OutOfRangeError(f"Reading from negative indices (index {index}) is not allowed.")
@@ -86,14 +86,14 @@ class ArrayElements:
         return element
 
     def stack(self) -> Tensor:
-        """Returns the elements in one tensor."""
+        """Returns the elements, stacked to one tensor."""
         if self.tensors:
             return stack([self._or_zeros(index) for index in range(len(self.tensors))], name="packed")
         rows = self.shape if self.shape.is_fully_defined() else TensorShape([])
         return zeros(TensorShape([0]).concatenate(rows), self._dtype)
 
     def gather(self, indices: Any) -> Tensor:
-        """Returns the elements at some indices in one tensor."""
+        """Returns the elements at the given indices, stacked to one tensor."""
         numbers = as_tensor(indices).numpy().tolist()
         return stack([self._or_zeros(index) for index in numbers])
 
@@ -106,7 +106,7 @@ class ArrayElements:
         return concat(elements, 0)
 
     def unstack(self, value: Any) -> None:
-        """Takes the rows of a tensor as elements."""
+        """Sets the elements to the rows of a tensor."""
         rows: list[Any] = [*unstack(as_element(value, self._dtype))]
         size = len(self.tensors)
         if len(rows) > size and not self._grows:
@@ -114,13 +114,13 @@ class ArrayElements:
         self.tensors = rows
 
     def scatter(self, indices: Any, value: Any) -> None:
-        """Sets elements to the rows of a tensor."""
+        """Sets the elements at the given indices to the rows of a tensor."""
         numbers = as_tensor(indices).numpy().tolist()
-        for index, row in zip(numbers, unstack(as_element(value, self._dtype)), strict=False):  # as TensorFlow
+        for index, row in zip(numbers, unstack(as_element(value, self._dtype)), strict=False):  # as in TensorFlow
             self.write(index, row)
 
     def split(self, value: Any, lengths: Any) -> None:
-        """Takes parts of a tensor as elements."""
+        """Sets the elements to parts of a tensor."""
         tensor, length_vector = as_element(value, self._dtype), as_tensor(lengths)
         if length_vector.shape.rank != 1:
             raise InvalidArgumentError(
@@ -152,7 +152,7 @@ def _plain(index: Any) -> int:
 
 
 def as_element(value: Any, dtype: DType) -> Any:
-    """Returns a value as a tensor, of a dtype where the value can have it."""
+    """Returns a value as a tensor, with the given dtype if the value can have it."""
     if hasattr(value, "_dtype"):
         return as_tensor(value)
     try:

@@ -1,4 +1,4 @@
-"""How the bits of a tensor are read as another dtype: bitcast."""
+"""Reinterprets the bits of a tensor as another dtype: bitcast."""
 
 from __future__ import annotations
 
@@ -26,18 +26,18 @@ def Bitcast(xp: Any, input: Any, type: DType) -> Any:
 
 @Bitcast.express
 def bitcast(input: TensorLike, type: DTypeLike, name: str | None = None) -> Tensor:
-    """Reads the bits of a tensor as another dtype, without changing them.
+    """Returns a tensor whose bits are read as another dtype, without changing them.
 
     Args:
-      input: numbers.
-      type: the dtype of the result. A smaller one adds an axis at the end; a larger one takes the last axis, which must
+      input: a numeric tensor.
+      type: the dtype of the result. A smaller dtype adds a last axis; a larger one removes the last axis, which must
         hold the parts of one element.
 
     Returns:
-      A tensor with the same bits; it shares the memory.
+      A tensor with the same bits, which shares memory with `input`.
 
     Raises:
-      InvalidArgumentError: the last axis does not fit, or the dtype is no number's.
+      InvalidArgumentError: if the last axis does not fit, or `type` is not numeric.
 
     >>> tf.bitcast([1.0, 2.0], tf.int32).numpy().tolist()
     [1065353216, 1073741824]

@@ -1,6 +1,6 @@
-"""How shapes are made to fit each other: reshape, broadcast_to.
+"""Ops that change shapes: reshape, broadcast_to.
 
-The gradient of `broadcast_to` is a sum, and stands beside it in reductions/sums.py.
+The gradient of `broadcast_to` is a sum; it is defined in reductions/sums.py.
 """
 
 from __future__ import annotations
@@ -39,24 +39,24 @@ def _misfit_of_shape(tensor: Lengths, shape: Lengths) -> str | None:
 )
 def Reshape(xp: Any, tensor: Any, shape: Any) -> Any:
     for length in shape:
-        if length < -1:  # which NumPy takes for -1
+        if length < -1:  # NumPy treats it as -1
             raise ValueError("negative length")
     return tensor.reshape(shape)
 
 
 @Reshape.express
 def reshape(tensor: TensorLike, shape: Any, name: str | None = None) -> Tensor:
-    """Gives a tensor another shape; the order of its elements stays.
+    """Returns a tensor with another shape and its elements in the same order.
 
     Args:
-      tensor: any dtype.
-      shape: lengths of the new axes, as a list or an integer tensor; one of them may be -1: whatever fits.
+      tensor: a tensor of any dtype.
+      shape: the new shape, a list or an integer tensor; one length may be -1 and is then inferred.
 
     Returns:
-      The same values, sharing memory with `tensor` where they are on one device.
+      The same values; they share memory with `tensor` if both are on the same device.
 
     Raises:
-      InvalidArgumentError: the number of elements does not fit.
+      InvalidArgumentError: if the number of elements does not match the shape.
 
     >>> tf.reshape([1, 2, 3, 4], [2, -1]).numpy()
     array([[1, 2],
@@ -105,20 +105,20 @@ def _(xp: Any, grad: Any, array: Any, attrs: object) -> Any:
 
 @op("T -> T", T=ALL, host={"shape": of_integers("Tshape", as_shape)}, partly=as_asked("shape"), index_type="Tidx")
 def BroadcastTo(xp: Any, input: Any, shape: Any) -> Any:
-    result = xp.empty(shape, input.dtype)  # a third of the time of `broadcast_to`, and what follows reads it faster
+    result = xp.empty(shape, input.dtype)  # 3 times as fast as `broadcast_to`, and faster to read
     if input.ndim > result.ndim:
-        raise ValueError("more axes than there will be")
+        raise ValueError("the input has more axes than the result")
     result[...] = input
     return result
 
 
 @BroadcastTo.express
 def broadcast_to(input: TensorLike, shape: Any, name: str | None = None) -> Tensor:
-    """Repeats a tensor along axes of length 1, and along new ones in front, until it has a shape.
+    """Returns a tensor repeated along axes of length 1 and along new first axes to get the given shape.
 
     Args:
-      input: any dtype.
-      shape: the lengths to reach.
+      input: a tensor of any dtype.
+      shape: the shape of the result.
 
     Returns:
       A tensor of that shape.

@@ -1,6 +1,6 @@
-"""How elements and slices are read and written by their coordinates: gather_nd, scatter_nd.
+"""Reads and writes elements and slices by their coordinates: gather_nd, scatter_nd.
 
-Writing into zeros is the gradient of reading, and reading that of writing.
+Each op is the other's gradient.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ from nbtf._types import ALL, TensorLike, int16, int32, int64
 from nbtf.errors import InvalidArgumentError
 
 POSITIONS = frozenset({int16, int32, int64})
-"""Dtypes of positions. Source: attr `Tindices` of TensorFlow's op definitions."""
+"""Dtypes of positions. Source: attr `Tindices` in TensorFlow's op definitions."""
 
 
 def index_columns(xp: Any, indices: Any, shape: tuple[int, ...], of_what: str) -> tuple[Any, ...]:
-    """Returns NumPy's index for rows of positions, after looking whether they are inside.
+    """Returns NumPy's index for rows of positions, after a bounds check.
 
-    A real GPU does not look: it would have to wait for the values, and TensorFlow's GPU kernels do not either; see
-    places.py.
+    A real GPU does not check, since it would have to wait for the values. TensorFlow's GPU kernels do not either; see
+    index_writes.py.
     """
     depth = indices.shape[-1]
     if xp is CPU.xp and indices.size:
@@ -51,7 +51,7 @@ def _refuse(xp: Any, indices: Any, outside: Any, of_what: str) -> None:
 @op("T Tindices -> T", T=ALL, Tindices=POSITIONS)
 def GatherNd(xp: Any, params: Any, indices: Any) -> Any:
     if not indices.ndim or not params.ndim or indices.shape[-1] > params.ndim:
-        raise IndexError("no positions")
+        raise IndexError("positions must have at least one axis")
     columns = index_columns(xp, indices, params.shape, f"param shape {bracketed(params.shape)}, node name: GatherNd")
     return read_at(xp, params, columns) if columns else xp.broadcast_to(params, indices.shape[:-1] + params.shape)
 
@@ -63,19 +63,20 @@ def gather_nd(
     name: str | None = None,
     bad_indices_policy: str = "",
 ) -> Tensor:
-    """Reads elements or slices of a tensor by their positions.
+    """Returns the elements or slices of a tensor at the given positions.
 
     Args:
-      params: any tensor with at least one axis.
-      indices: positions, shape `[..., depth]`; each row is a place along the first `depth` axes of `params`.
-      batch_dims: how many first axes both have in common.
-      bad_indices_policy: accepted and ignored; positions outside: see Raises.
+      params: a tensor with at least one axis.
+      indices: positions, shape `[..., depth]`; each row is a position along the first `depth` axes of `params`.
+      batch_dims: number of leading batch axes that both have in common; 0 by default.
+      bad_indices_policy: accepted and ignored; for positions out of range, see Raises.
 
     Returns:
-      What stands there, shape `[..., *params.shape[depth:]]`.
+      The elements or slices, shape `[..., *params.shape[depth:]]`.
 
     Raises:
-      InvalidArgumentError: a position is outside (a real GPU reads zeros there), or too long for `params`.
+      InvalidArgumentError: if a position is out of range (a real GPU reads zeros there), or has more numbers than
+        `params` has axes.
 
     >>> tf.gather_nd([[1, 2], [3, 4]], [[0, 1], [1, 0]]).numpy()
     array([2, 3], dtype=int32)
@@ -86,7 +87,7 @@ def gather_nd(
 
 
 def _gather_nd_in_batches(params: Tensor, indices: Tensor, batch_dims: int) -> Tensor:
-    """Reads with the numbers of the batch put in front of each position."""
+    """Gathers with the batch index prepended to each position."""
     rows = indices.shape.as_list()[:-1]
     if check_whole(batch_dims, "batch_dims") > len(rows):
         raise ValueError(f"batch_dims = {batch_dims} must be less than rank(indices) = {len(indices.shape)}")
@@ -126,7 +127,7 @@ def _(call: Call, grad: Tensor) -> Gradients:
 )
 def ScatterNd(xp: Any, indices: Any, updates: Any, shape: Any, bad_indices_policy: str) -> Any:
     if not indices.ndim or indices.shape[-1] > len(shape):
-        raise ValueError("no positions")
+        raise ValueError("positions must have at least one axis")
     if indices.shape[:-1] + tuple(shape)[indices.shape[-1] :] != updates.shape:
         raise ValueError("shapes do not fit")
     empty = xp.full(shape, b"", updates.dtype) if updates.dtype.kind == "O" else xp.zeros(shape, updates.dtype)
@@ -138,19 +139,19 @@ def ScatterNd(xp: Any, indices: Any, updates: Any, shape: Any, bad_indices_polic
 def scatter_nd(
     indices: TensorLike, updates: TensorLike, shape: Any, bad_indices_policy: str = "", name: str | None = None
 ) -> Tensor:
-    """Writes elements or slices into zeros, by their positions.
+    """Returns zeros with elements or slices written at the given positions.
 
     Args:
-      indices: positions, shape `[..., depth]`; each row is a place along the first `depth` axes of the result.
-      updates: what is written, shape `[..., *shape[depth:]]`. Where a position comes twice, the sum.
+      indices: positions, shape `[..., depth]`; each row is a position along the first `depth` axes of the result.
+      updates: the values to write, shape `[..., *shape[depth:]]`; values at repeated positions are summed.
       shape: the shape of the result.
-      bad_indices_policy: accepted and ignored; positions outside: see Raises.
+      bad_indices_policy: accepted and ignored; for positions out of range, see Raises.
 
     Returns:
       A tensor of `updates`' dtype.
 
     Raises:
-      InvalidArgumentError: a position is outside (a real GPU writes nothing there), or the shapes do not fit.
+      InvalidArgumentError: if a position is out of range (a real GPU ignores it), or the shapes do not fit.
 
     >>> tf.scatter_nd([[1], [3], [1]], [5, 6, 7], [5]).numpy()
     array([ 0, 12,  0,  6,  0], dtype=int32)

@@ -1,4 +1,4 @@
-"""How tensors are made of values: constant, convert_to_tensor, fill and its kin; and what is known of them."""
+"""Creates tensors from values (constant, convert_to_tensor, fill and related functions) and inspects them."""
 
 from __future__ import annotations
 
@@ -27,19 +27,19 @@ def constant(
     shape: ShapeLike | None = None,
     name: str | None = "Const",
 ) -> Tensor:
-    """Returns a tensor of a value.
+    """Returns a tensor with the given value.
 
     Args:
-      value: a number, a text, an array, or nested lists of them. A tensor comes back as it is, on its own device.
-      dtype: what it becomes; by default float32 for Python's floats, int32 for its integers, an array's own.
-      shape: a shape to give it; one element fills it.
+      value: a number, a string, an array, or nested lists of them. A tensor is returned unchanged, on its own device.
+      dtype: the dtype; by default float32 for Python floats, int32 for Python integers, and an array's own.
+      shape: the shape of the result; a single element fills it.
 
     Returns:
       A tensor on the current device.
 
     Raises:
-      TypeError: the value does not suit `dtype` or `shape`.
-      ValueError: lists of unequal length, or something that cannot be a tensor.
+      TypeError: if `value` does not fit `dtype` or `shape`.
+      ValueError: if `value` cannot become a tensor, for example because lists differ in length.
 
     >>> tf.constant([1, 2, 3, 4], shape=[2, 2]).numpy()
     array([[1, 2],
@@ -56,7 +56,7 @@ def constant(
 
 
 def _called(name: str | None, tensor: Any) -> Tensor:
-    """Returns a tensor; one of a graph gets its name."""
+    """Returns the tensor; a graph tensor gets the given name."""
     return tensor if tensor.__class__ is Tensor or not hasattr(tensor, "called") else tensor.called(name)
 
 
@@ -70,7 +70,7 @@ def _shaped(value: Any, tensor: Tensor, shape: TensorShape) -> Tensor:
         return tensor
     lengths = shape.as_list()
     if None in lengths:
-        host_array(None)  # refuses it as TensorFlow does
+        host_array(None)  # raises TensorFlow's error
     have, needed = tensor.shape.num_elements(), math.prod(n or 0 for n in lengths)
     if have == needed:
         return reshape(tensor, lengths)
@@ -88,17 +88,17 @@ def convert_to_tensor(
     dtype_hint: DTypeLike | None = None,
     name: str | None = None,
 ) -> Tensor:
-    """Returns a tensor of a value, of a variable, or of a list with tensors in it.
+    """Returns a value, a variable, or a list with tensors in it as a tensor.
 
     Args:
-      value: what `tf.constant` takes, a variable, or nested lists with tensors in them, which are stacked. A tensor
-        comes back as it is, on its own device.
-      dtype: what the result must be.
-      dtype_hint: what the result becomes if the value suits it; without effect on tensors.
+      value: anything that `tf.constant` accepts, a variable, or nested lists of tensors, which are stacked. A tensor
+        is returned unchanged, on its own device.
+      dtype: the required dtype; inferred by default.
+      dtype_hint: the preferred dtype, used if the value fits it; has no effect on tensors.
 
     Raises:
-      TypeError: a Python value does not suit `dtype`.
-      ValueError: a tensor of another dtype, or something that cannot be a tensor.
+      TypeError: if a Python value does not fit `dtype`.
+      ValueError: if `value` is a tensor of another dtype or cannot become a tensor.
 
     >>> one = tf.constant(1)
     >>> tf.convert_to_tensor([[one, 2], [3, 4]]).numpy()
@@ -111,7 +111,7 @@ def convert_to_tensor(
         try:
             return as_tensor(value, as_dtype(dtype_hint))
         except (TypeError, ValueError):
-            pass  # it was only a hint
+            pass  # `dtype_hint` is only a preference
     return as_tensor(value)
 
 
@@ -125,25 +125,25 @@ def convert_to_tensor(
 )
 def Fill(xp: Any, value: Any, dims: Any) -> Any:
     if value.ndim > 1 or value.size != 1:
-        raise ValueError("one value fills")
+        raise ValueError("the value must be a scalar")
     result = xp.empty(dims, value.dtype)
     result[...] = value
     return result
 
 
 def fill(dims: Any, value: TensorLike, name: str | None = None, layout: None = None) -> Tensor:
-    """Returns a tensor of one value.
+    """Returns a tensor filled with one value.
 
     Args:
-      dims: its shape.
-      value: a scalar.
-      layout: accepted and ignored; there are no distributed layouts.
+      dims: the shape of the tensor.
+      value: the value, a scalar.
+      layout: accepted and ignored; distributed layouts are not supported.
 
     Returns:
       A tensor of that shape and of `value`'s dtype.
 
     Raises:
-      InvalidArgumentError: a length is negative, or `value` is no scalar.
+      InvalidArgumentError: if a length is negative, or `value` is not a scalar.
 
     >>> tf.fill([2, 3], 9).numpy()
     array([[9, 9, 9],
@@ -168,11 +168,11 @@ def _(call: Call, grad: Tensor) -> Gradients:
 
 
 def lengths_of(shape: Any) -> Any:
-    """Returns the lengths of a shape given in Python values; tensors as they are.
+    """Returns the lengths of a shape given as Python values; tensors are returned unchanged.
 
     Raises:
-      TypeError: a length is no integer, in TensorFlow's words.
-      ValueError: a length is None.
+      TypeError: if a length is not an integer, with TensorFlow's text.
+      ValueError: if a length is None.
     """
     if shape.__class__ is Tensor or (shape.__class__ is list and {*map(type, shape)} == {int}):
         return shape
@@ -181,7 +181,7 @@ def lengths_of(shape: Any) -> Any:
     try:
         return as_ints(shape)
     except (AttributeError, TypeError):
-        host_array(shape, int32)  # says what is wrong
+        host_array(shape, int32)  # raises the specific error
         return shape
 
 
@@ -189,9 +189,9 @@ def zeros(shape: Any, dtype: DTypeLike = float32, name: str | None = None, layou
     """Returns a tensor of zeros.
 
     Args:
-      shape: its shape.
-      dtype: its dtype; a zero is False for bool and the empty text for string.
-      layout: accepted and ignored; there are no distributed layouts.
+      shape: the shape of the tensor.
+      dtype: the dtype, float32 by default; a zero is False for bool and the empty string for string.
+      layout: accepted and ignored; distributed layouts are not supported.
 
     >>> tf.zeros([2, 3]).numpy()
     array([[0., 0., 0.],
@@ -207,12 +207,12 @@ def ones(shape: Any, dtype: DTypeLike = float32, name: str | None = None, layout
     """Returns a tensor of ones.
 
     Args:
-      shape: its shape.
-      dtype: its dtype; a one is True for bool.
-      layout: accepted and ignored; there are no distributed layouts.
+      shape: the shape of the tensor.
+      dtype: the dtype, float32 by default; a one is True for bool.
+      layout: accepted and ignored; distributed layouts are not supported.
 
     Raises:
-      TypeError: a length is no integer, or the dtype is string.
+      TypeError: if a length is not an integer, or `dtype` is string.
 
     >>> tf.ones([3], tf.int32).numpy()
     array([1, 1, 1], dtype=int32)
@@ -240,12 +240,12 @@ no_gradient(ZerosLike, OnesLike)
 def zeros_like(
     input: TensorLike, dtype: DTypeLike | None = None, name: str | None = None, layout: None = None
 ) -> Tensor:
-    """Returns zeros in the shape of a tensor.
+    """Returns zeros with the shape of a tensor.
 
     Args:
       input: any tensor.
-      dtype: the dtype of the zeros; `input`'s when None.
-      layout: accepted and ignored; there are no distributed layouts.
+      dtype: the dtype of the zeros; by default `input`'s.
+      layout: accepted and ignored; distributed layouts are not supported.
 
     Returns:
       A tensor of zeros.
@@ -262,18 +262,18 @@ def zeros_like(
 def ones_like(
     input: TensorLike, dtype: DTypeLike | None = None, name: str | None = None, layout: None = None
 ) -> Tensor:
-    """Returns ones in the shape of a tensor.
+    """Returns ones with the shape of a tensor.
 
     Args:
-      input: any tensor but one of strings.
-      dtype: the dtype of the ones; `input`'s when None.
-      layout: accepted and ignored; there are no distributed layouts.
+      input: any tensor except string tensors.
+      dtype: the dtype of the ones; by default `input`'s.
+      layout: accepted and ignored; distributed layouts are not supported.
 
     Returns:
       A tensor of ones.
 
     Raises:
-      InvalidArgumentError: `input` has strings.
+      InvalidArgumentError: if `input` is a string tensor.
 
     >>> tf.ones_like([[1, 2]], dtype=tf.float32).numpy()
     array([[1., 1.]], dtype=float32)
@@ -285,13 +285,13 @@ def ones_like(
 
 
 def is_tensor(x: object) -> bool:
-    """Tells whether something is a tensor or a variable.
+    """Returns whether an object is a tensor or a variable.
 
     Args:
-      x: anything.
+      x: any object.
 
     Returns:
-      True for tensors and variables, False for numbers, arrays and lists, and for other people's objects.
+      True for tensors and variables; False for numbers, arrays, lists and objects of other libraries.
 
     >>> tf.is_tensor(tf.constant(1)), tf.is_tensor(1)
     (True, False)
@@ -299,14 +299,14 @@ def is_tensor(x: object) -> bool:
     if isinstance(x, Tensor):
         return True
     owner = next((base for base in type(x).__mro__ if "__tf_tensor__" in vars(base)), None)
-    return owner is not None and owner.__module__.startswith("nbtf.")  # others only say how they become one
+    return owner is not None and owner.__module__.startswith("nbtf.")  # other classes can only be converted to a tensor
 
 
 def executing_eagerly() -> bool:
-    """Tells whether ops run at once; not so while a graph is built.
+    """Returns whether ops run immediately, which they do not while a graph is built.
 
     Returns:
-      True outside graphs.
+      True outside graphs, False inside.
 
     >>> tf.executing_eagerly()
     True
@@ -315,7 +315,7 @@ def executing_eagerly() -> bool:
 
 
 def inside_function() -> bool:
-    """Tells whether ops are recorded for a `tf.function` or a part of one.
+    """Returns whether ops are being traced for a `tf.function` or a part of one.
 
     >>> tf.inside_function(), tf.function(tf.inside_function)()
     (False, <tf.Tensor: shape=(), dtype=bool, numpy=True>)
@@ -325,14 +325,14 @@ def inside_function() -> bool:
 
 
 def get_static_value(tensor: Any, partial: bool = False) -> Any:
-    """Returns the value of a tensor as far as it is known without running anything.
+    """Returns the value of a tensor if it is known without running an op.
 
     Args:
-      tensor: anything.
-      partial: accepted and ignored; values are known as a whole.
+      tensor: a tensor or any other object.
+      partial: accepted and ignored; a value is known completely or not at all.
 
     Returns:
-      An array for a tensor, None for a variable, which may change; anything else as it is.
+      An array for a tensor, None for a variable, since it may change; other objects unchanged.
 
     >>> tf.get_static_value(tf.constant([1, 2]))
     array([1, 2], dtype=int32)
@@ -340,5 +340,5 @@ def get_static_value(tensor: Any, partial: bool = False) -> Any:
     if isinstance(tensor, Tensor):
         return tensor.numpy()
     if hasattr(tensor, "static_value"):
-        return tensor.static_value()  # a graph's: it may know
+        return tensor.static_value()  # a graph tensor may have a static value
     return None if is_tensor(tensor) else tensor

@@ -1,7 +1,7 @@
 """The value of a `TensorArray` inside a function: a tensor of dtype `variant` that holds a tuple of tensors.
 
-The elements stay what they are, on the devices where they are, so tapes and memory views see them as any tensor. A list
-never changes: writing returns another list. Source of the errors: TensorFlow, `core/kernels/list_kernels.h`.
+The elements remain ordinary tensors on their devices, so tapes and memory views treat them like all others. A list
+is immutable: writing returns a new list. Source of the errors: TensorFlow, `core/kernels/list_kernels.h`.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ from nbtf.errors import InvalidArgumentError
 
 
 class Elements(NamedTuple):
-    """The elements of a list: tensors, and None where nothing has been written."""
+    """The elements of a list: tensors, or None for those that have not been written."""
 
     tensors: tuple[Any, ...]
     dtype: DType
     shape: TensorShape
-    """What is known of the shape of each element."""
+    """The elements' shape, as far as it is known."""
 
     def __repr__(self) -> str:
         """Returns TensorFlow's `<TensorList>`."""
@@ -46,7 +46,7 @@ def elements_of(tensor: Tensor) -> Elements:
     """Returns the list that a tensor holds.
 
     Raises:
-      InvalidArgumentError: the tensor holds no list.
+      InvalidArgumentError: if the tensor does not hold a list.
     """
     value = tensor._array[()] if tensor._dtype is variant and not tensor._array.shape else None
     if not isinstance(value, Elements):
@@ -55,12 +55,12 @@ def elements_of(tensor: Tensor) -> Elements:
 
 
 def with_tensors(elements: Elements, tensors: Sequence[Any]) -> Tensor:
-    """Returns a list of other tensors, of the dtype and shape of this one."""
+    """Returns a list of other tensors with this list's dtype and shape."""
     return as_variant(elements._replace(tensors=tuple(tensors)))
 
 
 def is_list(value: Any) -> bool:
-    """Tells whether a value is a tensor that holds a list."""
+    """Returns whether a value is a tensor that holds a list."""
     return value.__class__ is Tensor and value._dtype is variant and isinstance(value._array[()], Elements)
 
 
@@ -70,27 +70,27 @@ def called(
     inputs: Sequence[Any],
     specs: Sequence[tuple[Any, DType]],
 ) -> Any:
-    """Returns the only result of a function of values: as a node of the graph that is open, or at once.
+    """Returns the single result of a function of values, run as a node of the current graph or immediately.
 
     Args:
-      type: what TensorFlow calls such a node.
+      type: TensorFlow's op type of such a node.
       run: the function.
       inputs: tensors.
-      specs: shape and dtype of the result.
+      specs: the shape and dtype of the result.
     """
     graph = open_graph()
     if graph is None:
         return run(inputs)[0]
-    if hasattr(graph, "run_later"):  # of TensorFlow 1
+    if hasattr(graph, "run_later"):  # a graph of TensorFlow 1
         return graph.run_later(type, run, inputs, specs)[0]
     return graph.call(type, run, inputs, specs, does_more=False)[0]
 
 
-# ---- What nodes of a function run: they take and return values
+# ---- Functions that nodes run: they take and return values
 
 
 def reserve(dtype: DType, shape: TensorShape, values: Sequence[Any]) -> Sequence[Any]:
-    """Returns a list of a length, in which nothing is written."""
+    """Returns a list of the given length in which no element is written."""
     length = int(values[0])
     if length < 0:
         raise InvalidArgumentError(f"The num_elements to reserve must be a non negative number, but got {length}")
@@ -98,7 +98,7 @@ def reserve(dtype: DType, shape: TensorShape, values: Sequence[Any]) -> Sequence
 
 
 def set_item(resizes: bool, values: Sequence[Any]) -> Sequence[Any]:
-    """Returns a list with another element at an index; a list that `resizes` grows up to the index."""
+    """Returns a list with one element replaced; if `resizes`, the list grows up to the index."""
     elements, index, value = elements_of(values[0]), int(values[1]), values[2]
     tensors = [*elements.tensors]
     if resizes and index >= len(tensors):
@@ -124,7 +124,7 @@ def _brackets(shape: TensorShape) -> str:
 
 
 def get_item(shape: TensorShape, values: Sequence[Any]) -> Sequence[Any]:
-    """Returns the element at an index; zeros where nothing is written."""
+    """Returns the element at an index; zeros if it was not written."""
     elements, index = elements_of(values[0]), int(values[1])
     count = len(elements.tensors)
     if not 0 <= index < count:
@@ -141,10 +141,10 @@ def get_item(shape: TensorShape, values: Sequence[Any]) -> Sequence[Any]:
 
 
 def common_shape(elements: Elements, shape: TensorShape) -> TensorShape:
-    """Returns what the elements have in common, from the shapes that are known of them.
+    """Returns the common shape of the elements, merged from all known shapes.
 
     Raises:
-      InvalidArgumentError: elements have different shapes.
+      InvalidArgumentError: if the elements' shapes differ.
     """
     merged = elements.shape.merge_with(shape)
     for tensor in elements.tensors:
@@ -161,7 +161,7 @@ def common_shape(elements: Elements, shape: TensorShape) -> TensorShape:
 
 
 def stack_items(shape: TensorShape, values: Sequence[Any]) -> Sequence[Any]:
-    """Returns all elements in one tensor, zeros for those that are not written."""
+    """Returns all elements, stacked to one tensor; elements that were not written are zeros."""
     elements = elements_of(values[0])
     element_shape = common_shape(elements, shape)
     if not element_shape.is_fully_defined():
@@ -181,14 +181,14 @@ def _filled(elements: Elements, element_shape: TensorShape) -> list[Any]:
 
 
 def gather_items(shape: TensorShape, values: Sequence[Any]) -> Sequence[Any]:
-    """Returns the elements at some indices in one tensor."""
+    """Returns the elements at the given indices, stacked to one tensor."""
     elements, indices = elements_of(values[0]), as_ints(values[1])
     count = len(elements.tensors)
     for index in indices:
         if not 0 <= index < count:
             raise InvalidArgumentError(
                 f"Index {index} out o range; list only has {count} elements."
-            )  # TensorFlow's slip
+            )  # the typo is TensorFlow's
     chosen = elements._replace(tensors=tuple([elements.tensors[index] for index in indices]))
     if not indices or any([tensor is None for tensor in chosen.tensors]):
         element_shape = common_shape(elements, shape)
@@ -226,10 +226,10 @@ def concat_items(shape: TensorShape, values: Sequence[Any]) -> Sequence[Any]:
 
 
 def check_vectors(tensors: Sequence[Any]) -> None:
-    """Checks that no element is a scalar.
+    """Raises an error if an element is a scalar.
 
     Raises:
-      InvalidArgumentError: one is.
+      InvalidArgumentError: if an element is a scalar.
     """
     for number, tensor in enumerate(tensors):
         if not tensor.shape.rank:
@@ -237,7 +237,7 @@ def check_vectors(tensors: Sequence[Any]) -> None:
 
 
 def from_rows(shape: TensorShape, values: Sequence[Any]) -> Sequence[Any]:
-    """Returns a list of the rows of a tensor."""
+    """Returns a list with the rows of a tensor."""
     (value,) = values
     if not value.shape.rank:
         raise InvalidArgumentError("Tensor must be at least a vector, but saw shape: []")
@@ -245,7 +245,7 @@ def from_rows(shape: TensorShape, values: Sequence[Any]) -> Sequence[Any]:
 
 
 def scatter_items(values: Sequence[Any]) -> Sequence[Any]:
-    """Returns a list with the rows of a tensor at some indices; it grows up to the largest."""
+    """Returns a list with the rows of a tensor at the given indices; it grows up to the largest index."""
     elements, value, indices = elements_of(values[0]), values[1], as_ints(values[2])
     rows = unstack(value) if value.shape.rank else []
     if len(indices) != len(rows):
@@ -261,7 +261,7 @@ def scatter_items(values: Sequence[Any]) -> Sequence[Any]:
 
 
 def split_rows(shape: TensorShape, values: Sequence[Any]) -> Sequence[Any]:
-    """Returns a list of the parts of a tensor that have some lengths."""
+    """Returns a list with the parts of a tensor that have the given lengths."""
     value = values[0]
     if values[1].shape.rank != 1:
         raise InvalidArgumentError(f"Expected lengths to be a vector, received shape: {_brackets(values[1].shape)}")
@@ -288,7 +288,7 @@ def length_of(values: Sequence[Any]) -> Sequence[Any]:
 
 
 def sum_of_lists(tensors: Sequence[Any]) -> Any:
-    """Returns the list of the sums of the elements of lists; what is None in all of them stays None."""
+    """Returns a list with the elementwise sums of lists; an element that is None in all lists stays None."""
     return called("AddN", _sum_lists, tensors, [((), variant)])
 
 

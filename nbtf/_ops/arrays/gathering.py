@@ -1,4 +1,4 @@
-"""How slices are read by their numbers: gather, boolean_mask, repeat."""
+"""Selects slices by index: gather, boolean_mask, repeat."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def GatherV2(xp: Any, params: Any, indices: Any, validate_indices: Any, axis: An
         xp.arange(n).reshape([-1 if i == axis_number else 1 for i in range(indices.ndim)])
         for axis_number, n in enumerate(indices.shape[:batch])
     ]
-    rows = read_at(xp, xp.moveaxis(params, axis, batch), (*grid, indices))  # batch, positions, axes before, axes behind
+    rows = read_at(xp, xp.moveaxis(params, axis, batch), (*grid, indices))  # batch, positions, axes before, axes after
     positions = range(batch, indices.ndim)
     leading_axes = range(indices.ndim, indices.ndim + axis - batch)
     behind = range(indices.ndim + axis - batch, rows.ndim)
@@ -62,13 +62,13 @@ def GatherV2(xp: Any, params: Any, indices: Any, validate_indices: Any, axis: An
 
 
 def _take(xp: Any, params: Any, indices: Any, axis: int) -> Any:
-    """Returns slices by their numbers; NumPy would count negative ones from the end, which TensorFlow refuses."""
+    """Returns slices by index. Negative indices, which NumPy counts from the end, are rejected as in TensorFlow."""
     if xp is not CPU.xp:
         return take_rows(xp, params, indices, axis)
-    if params.dtype.kind == "O" and not indices.ndim:  # NumPy would hand out the bytes themselves
+    if params.dtype.kind == "O" and not indices.ndim:  # NumPy would return the bytes themselves
         return _take(xp, params, indices[None], axis).squeeze(axis)
     try:
-        if indices.itemsize < 8:  # read as unsigned, negative numbers are too large: a third of the time of `min`
+        if indices.itemsize < 8:  # as unsigned, negatives are too large: 3 times as fast as `min`
             return params.take(indices.view(f"u{indices.itemsize}"), axis)
         if not indices.size or indices.min() >= 0:
             return params.take(indices, axis)
@@ -78,7 +78,7 @@ def _take(xp: Any, params: Any, indices: Any, axis: int) -> Any:
 
 
 def _axis_and_batch(axis: Any, batch_dims: int, rank: int, index_rank: int) -> tuple[int, int]:
-    """Returns the axis to gather along, counted from the front, and how many axes are a batch."""
+    """Returns the non-negative axis to gather along and the number of batch axes."""
     batch = batch_dims + index_rank if batch_dims < 0 else batch_dims
     if isinstance(axis, tuple):
         raise InvalidArgumentError("axis must be scalar")
@@ -90,7 +90,7 @@ def _axis_and_batch(axis: Any, batch_dims: int, rank: int, index_rank: int) -> t
         raise InvalidArgumentError(f"Shape must be at least rank {needed} but is rank {rank}")
     position %= rank
     if position == 0:
-        batch = 0  # along the first axis TensorFlow does not ask for a batch
+        batch = 0  # along the first axis, TensorFlow ignores `batch_dims`
     if not 0 <= batch <= index_rank:
         raise InvalidArgumentError(f"Expected batch_dims in the range [{-index_rank}, {index_rank}], but got {batch}")
     if batch >= rank:
@@ -115,20 +115,20 @@ def gather(
     batch_dims: int = 0,
     name: str | None = None,
 ) -> Tensor:
-    """Reads slices of a tensor by their numbers along an axis.
+    """Returns slices of a tensor at the given indices along an axis.
 
     Args:
-      params: any tensor with at least one axis.
-      indices: which slices.
-      validate_indices: accepted and ignored; a real GPU reads zeros for numbers outside, as in TensorFlow.
-      axis: along which axis; the first after the batch when None.
-      batch_dims: how many first axes both have in common.
+      params: a tensor with at least one axis.
+      indices: the indices of the slices, an integer tensor.
+      validate_indices: accepted and ignored; as in TensorFlow, a real GPU reads zeros for indices out of range.
+      axis: the axis to gather along; by default the first after the batch axes.
+      batch_dims: number of leading batch axes that both have in common; 0 by default.
 
     Returns:
-      The slices, with the axes of `indices` in the place of `axis`.
+      The slices; the axes of `indices` replace `axis`.
 
     Raises:
-      InvalidArgumentError: a number is outside (not on a real GPU), or there are no such axes.
+      InvalidArgumentError: if an index is out of range (not on a real GPU), or an axis does not exist.
 
     >>> tf.gather([[1, 2, 3], [4, 5, 6]], [2, 0], axis=1).numpy()
     array([[3, 1],
@@ -153,11 +153,11 @@ def _(call: Call, grad: Tensor) -> Gradients:
     params, indices = call.inputs
     lengths: list[Any] = params.shape.as_list()
     axis, batch = _axis_and_batch(as_axis(call.attrs["axis"]), call.attrs["batch_dims"], len(lengths), indices.ndim)
-    if axis == 0:  # only rows were read: a gradient of rows costs less than one of the whole
+    if axis == 0:  # rows were read: a gradient of these rows costs less than a full one
         rows: Any = IndexedSlices(reshape(grad, [-1, *lengths[1:]]), reshape(indices, [-1]), shape(params))
         return [rows, None]
     positions = indices.ndim - batch
-    # To rows: batch and positions in front, the rest behind, and each position as the number of a row.
+    # Reduce to rows: batch and position axes first, the others last, and each position as a row number.
     in_front = [*range(batch), *range(axis, axis + positions)]
     rows = transpose(grad, [*in_front, *(i for i in range(grad.ndim) if i not in in_front)])
     remaining = [*lengths[batch:axis], *lengths[axis + 1 :]]
@@ -173,7 +173,7 @@ def _(call: Call, grad: Tensor) -> Gradients:
 
 
 def _row_numbers(indices: Tensor, batch: int, count: int, length: int) -> Tensor:
-    """Returns positions counted through all batches."""
+    """Returns positions as row numbers counted across all batches."""
     if batch == 0:
         return indices
     starts = number_range(0, count * length, length, dtype=indices.dtype)
@@ -181,18 +181,19 @@ def _row_numbers(indices: Tensor, batch: int, count: int, length: int) -> Tensor
 
 
 def boolean_mask(tensor: TensorLike, mask: TensorLike, axis: Any = None, name: str | None = "boolean_mask") -> Tensor:
-    """Keeps what a mask marks.
+    """Returns the elements or slices that a mask selects.
 
     Args:
       tensor: any tensor.
-      mask: bool, or numbers that are marks where they are not 0; as long as `tensor` along the axes it covers.
-      axis: the first axis that it covers, 0 when None.
+      mask: a bool tensor, or numbers, which select where they are not 0; has `tensor`'s lengths along the axes it
+        covers.
+      axis: the first axis that the mask covers; 0 by default.
 
     Returns:
-      The marked slices, with one axis in the place of those the mask covers.
+      The selected slices; a single axis replaces the axes that the mask covers.
 
     Raises:
-      ValueError: the mask is a scalar, or its shape does not fit.
+      ValueError: if the mask is a scalar, or its shape does not fit.
 
     >>> tf.boolean_mask([[1, 2], [3, 4], [5, 6]], [True, False, True]).numpy()
     array([[1, 2],
@@ -210,19 +211,19 @@ def boolean_mask(tensor: TensorLike, mask: TensorLike, axis: Any = None, name: s
 
 
 def repeat(input: TensorLike, repeats: Any, axis: int | None = None, name: str | None = None) -> Tensor:
-    """Repeats every element or slice of a tensor.
+    """Returns a tensor in which each element or slice is repeated.
 
     Args:
       input: any tensor.
-      repeats: how often, a number for all or a list with one for each.
-      axis: the axis along which slices repeat; when None, the elements of the flat tensor.
+      repeats: number of repetitions, one number for all or a list with one per slice.
+      axis: the axis along which slices are repeated; by default the elements of the flattened tensor.
 
     Returns:
       The longer tensor.
 
     Raises:
-      TypeError: `repeats` are no integers.
-      ValueError: there is no such axis, or not one number for each slice.
+      TypeError: if `repeats` are not integers.
+      ValueError: if the axis does not exist, or `repeats` does not have one number per slice.
 
     >>> tf.repeat([[1, 2], [3, 4]], [1, 2], axis=0).numpy()
     array([[1, 2],

@@ -1,4 +1,4 @@
-"""How a tensor is passed on with the same values: identity, stop_gradient, ensure_shape."""
+"""Ops that pass values through unchanged: identity, stop_gradient, ensure_shape."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def identity(input: TensorLike, name: str | None = None) -> Tensor:
       input: any tensor, on any device.
 
     Returns:
-      A new tensor. On the device of `input` it shares the memory, elsewhere it is a copy.
+      A new tensor. On the device of `input` it shares memory; on another device it is a copy.
 
     >>> with tf.device("CPU:0"):
     ...     print(tf.identity([1, 2]).device)
@@ -64,7 +64,7 @@ def StopGradient(xp: Any, input: Any) -> Any:
 
 @StopGradient.express
 def stop_gradient(input: TensorLike, name: str | None = None) -> Tensor:
-    """Returns a tensor with the same values, which gradients take for a constant.
+    """Returns a tensor with the same values that gradients treat as a constant.
 
     Returns:
       A new tensor; no gradient flows back through it.
@@ -81,7 +81,7 @@ no_gradient(StopGradient)
 @op("T -> T", T=ALL, plain={"shape": TensorShape}, shares_memory=True)
 def EnsureShape(xp: Any, x: Any, shape: TensorShape) -> Any:
     if not shape.is_compatible_with(x.shape):
-        raise ValueError("another shape")
+        raise ValueError("the shape is not compatible")
     return x
 
 
@@ -90,13 +90,13 @@ def ensure_shape(x: TensorLike, shape: ShapeLike, name: str | None = None) -> Te
 
     Args:
       x: any tensor.
-      shape: what its shape must be; None for a length, or for all of it, that does not matter.
+      shape: the required shape; None for a length, or for the whole shape, accepts any.
 
     Returns:
       A tensor with the same values.
 
     Raises:
-      InvalidArgumentError: it has another shape.
+      InvalidArgumentError: if `x` has another shape.
 
     >>> tf.ensure_shape([[1, 2], [3, 4]], [None, 2]).shape
     TensorShape([2, 2])

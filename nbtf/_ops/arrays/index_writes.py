@@ -1,7 +1,7 @@
-"""What happens at places of an array that come twice or lie outside, where nobody can look at them first.
+"""Reads and writes at array positions that may be repeated or out of range and cannot be checked first.
 
-On the CPU, kernels look and refuse; on a GPU that would wait for the values. TensorFlow's GPU kernels read zeros
-outside and write nothing there, and so do these. CuPy by itself would count on from the other end.
+CPU kernels check positions and raise errors; on a GPU, that would mean waiting for the values. Like TensorFlow's GPU
+kernels, these read zeros out of range and write nothing there. CuPy itself would wrap such positions around.
 """
 
 from __future__ import annotations
@@ -13,21 +13,21 @@ from typing import Any
 from nbtf._devices.cpu import CPU
 
 _JOINED = frozenset(("i4", "i8", "u4", "u8", "f4", "f8"))
-"""What CuPy's `add.at`, `maximum.at` and `minimum.at` take, asked of CuPy 14.2; others are joined as one of these."""
+"""Dtypes that `add.at`, `maximum.at` and `minimum.at` support in CuPy 14.2; others are converted to one of them."""
 _JOINED_AS = {"i1": "i4", "i2": "i4", "u1": "u4", "u2": "u4", "b1": "u4", "f2": "f4"}
 
 
 def read_at(xp: Any, array: Any, columns: Sequence[Any]) -> Any:
-    """Returns the slices at places of an array's first axes; on a GPU zeros for the places outside.
+    """Returns the slices at positions along an array's first axes; on a GPU, zeros for positions out of range.
 
     Args:
       xp: the array library.
-      array: what is read.
-      columns: positions for each of these axes, all of one shape.
+      array: the array to read.
+      columns: positions along each of these axes, all of the same shape.
     """
     if xp is CPU.xp or not columns:
         return array[(*columns, ...)]
-    if 0 in array.shape[: len(columns)]:  # CuPy refuses to read where nothing is
+    if 0 in array.shape[: len(columns)]:  # CuPy cannot read from an empty array
         shape = xp.broadcast(*columns).shape + array.shape[len(columns) :]
         return xp.zeros(shape, dtype=array.dtype)
     elements = array[(*columns, ...)]
@@ -35,7 +35,7 @@ def read_at(xp: Any, array: Any, columns: Sequence[Any]) -> Any:
 
 
 def take_rows(xp: Any, array: Any, numbers: Any, axis: int) -> Any:
-    """Returns slices along an axis by their numbers, zeros for those outside; for GPUs only."""
+    """Returns slices along an axis by index, zeros for those out of range; for GPUs only."""
     length = array.shape[axis]
     if not length:
         return xp.zeros(array.shape[:axis] + numbers.shape + array.shape[axis + 1 :], dtype=array.dtype)
@@ -43,18 +43,18 @@ def take_rows(xp: Any, array: Any, numbers: Any, axis: int) -> Any:
 
 
 def _zero_outside(xp: Any, elements: Any, inside: Any, behind: int) -> Any:
-    """Returns what was found, with zeros where it was outside; `behind` axes follow those of `inside`."""
+    """Returns the elements, with zeros where `inside` is false; `behind` axes follow the axes of `inside`."""
     return xp.where(inside.reshape(inside.shape + (1,) * behind), elements, elements.dtype.type(0))
 
 
 def written_at(xp: Any, array: Any, columns: Sequence[Any], updates: Any) -> Any:
-    """Returns a copy of an array with other slices at places of its first axes; on a GPU those outside are dropped.
+    """Returns a copy of an array with slices replaced along its first axes; a GPU ignores positions out of range.
 
     Args:
       xp: the array library.
-      array: what is copied.
-      columns: positions for each of these axes, all of one shape.
-      updates: what is written. Of a place that comes twice NumPy keeps the last, a GPU any one.
+      array: the array to copy.
+      columns: positions along each of these axes, all of the same shape.
+      updates: the new slices. For a repeated position, NumPy keeps the last and a GPU any one of them.
     """
     if xp is CPU.xp or not columns:
         result = array.copy()
@@ -66,15 +66,15 @@ def written_at(xp: Any, array: Any, columns: Sequence[Any], updates: Any) -> Any
 
 
 def joined_at(xp: Any, join: Any, array: Any, columns: Sequence[Any], updates: Any, fresh: bool = False) -> Any:
-    """Returns a copy of an array, joined with slices at places of its first axes; on a GPU those outside are dropped.
+    """Returns a copy of an array combined with slices along its first axes; a GPU ignores positions out of range.
 
     Args:
       xp: the array library.
       join: `xp.add`, `xp.maximum` or `xp.minimum`.
-      array: what is copied.
-      columns: positions for each of these axes, all of one shape.
-      updates: what it is joined with; at a place that comes twice with both.
-      fresh: nobody else has the array, so it need not be copied.
+      array: the array to copy.
+      columns: positions along each of these axes, all of the same shape.
+      updates: the slices to combine; a repeated position is combined with all of its slices.
+      fresh: whether the array has no other references, so that no copy is needed; False by default.
     """
     if xp is CPU.xp or not columns:
         result = array if fresh else array.copy()
@@ -95,14 +95,14 @@ def joined_at(xp: Any, join: Any, array: Any, columns: Sequence[Any], updates: A
 
 
 def folded_at(xp: Any, join: Any, array: Any, columns: Sequence[Any], updates: Any) -> Any:
-    """Returns what `joined_at` returns, for any function of two arrays: one place after the other.
+    """Like `joined_at`, for any function of two arrays: processes one position after the other.
 
     Args:
       xp: the array library.
-      join: returns what becomes of a slice and its update.
-      array: what is copied.
-      columns: positions for each of these axes, all of one shape.
-      updates: what it is joined with, for each place or one for all.
+      join: function that combines a slice with its update.
+      array: the array to copy.
+      columns: positions along each of these axes, all of the same shape.
+      updates: one slice per position, or one for all positions.
     """
     rows, row = _with_a_spare_row(xp, array, columns)
     inner = rows.shape[1:]
@@ -113,7 +113,7 @@ def folded_at(xp: Any, join: Any, array: Any, columns: Sequence[Any], updates: A
 
 
 def _inside(columns: Sequence[Any], shape: tuple[int, ...]) -> Any:
-    """Returns which places are in an array of that shape."""
+    """Returns which positions are within an array of this shape."""
     inside: Any = True
     for column, length in zip(columns, shape, strict=False):
         inside = inside & (column >= 0) & (column < length)
@@ -121,9 +121,9 @@ def _inside(columns: Sequence[Any], shape: tuple[int, ...]) -> Any:
 
 
 def _with_a_spare_row(xp: Any, array: Any, columns: Sequence[Any]) -> tuple[Any, Any]:
-    """Returns a copy with the first axes made one, and one row more, and which of its rows to write.
+    """Returns a copy with the first axes flattened and one spare row, and the rows to write.
 
-    The spare row takes what must not be written.
+    Writes that must be ignored go to the spare row.
     """
     lengths, inner = array.shape[: len(columns)], array.shape[len(columns) :]
     count, row = math.prod(lengths), columns[0].astype(xp.int64)

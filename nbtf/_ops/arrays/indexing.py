@@ -1,4 +1,4 @@
-"""How `tensor[...]` cuts out a part: numbers, slices, `...` and new axes with StridedSlice, masks with Where."""
+"""Indexing with `tensor[...]`: numbers, slices, `...` and new axes with StridedSlice, masks with Where."""
 
 from __future__ import annotations
 
@@ -19,32 +19,34 @@ from nbtf.errors import InvalidArgumentError
 _POSITIONS = of_integers("Index", as_axis)
 _REST = (Ellipsis,)
 _WHOLE = int16, int32, int64
-"""Dtypes of tensors that may be a part of a key. Source: `_SUPPORTED_SLICE_DTYPES` of TensorFlow's array_ops.py."""
+"""Dtypes of tensors that a key may contain. Source: `_SUPPORTED_SLICE_DTYPES` in TensorFlow's array_ops.py."""
 _SINGLE = frozenset({int, slice, type(None)})
 
 
 def getitem(tensor: Any, key: Any) -> Tensor:
-    """Returns a part of a tensor: what `tensor[key]` is.
+    """Returns a part of a tensor: implements `tensor[key]`.
 
     Args:
       tensor: any tensor.
-      key: an integer, which takes its axis away; a slice; `...`, which stands for all axes not named; None or
-        `tf.newaxis`, which adds an axis; an integer scalar tensor; several of them. A list means the same as a
-        tuple, `t[[0, 1]]` is `t[0, 1]`. Or a bool tensor, which marks what is kept.
+      key: an integer, which removes its axis; a slice; `...`, which stands for all other axes; None or
+        `tf.newaxis`, which adds an axis; an integer scalar tensor; or a tuple of these. A list means the same as a
+        tuple: `t[[0, 1]]` is `t[0, 1]`. A bool tensor selects elements as a mask.
 
     Returns:
-      The part, with the axes that are left.
+      The part, with the remaining axes.
 
     Raises:
-      InvalidArgumentError: an element outside, more parts than axes, a step of 0.
-      TypeError: a part of the key is nothing of the above.
+      InvalidArgumentError: if an index is out of range, the key has more parts than the tensor has axes, or a step is
+        0.
+      TypeError: if a part of the key is none of the above.
 
     >>> t = tf.constant([[1, 2, 3], [4, 5, 6]])
     >>> t[0, 1].numpy(), t[:, ::2].numpy().tolist(), t[..., tf.newaxis].shape
     (np.int32(2), [[1, 3], [4, 6]], TensorShape([2, 3, 1]))
     """
-    # The express lane of this op is written by hand. With `...` at the end, which changes nothing, NumPy gives a view
-    # of what it cuts as TensorFlow does, and a copy of what it would take for a list of numbers or a mask.
+    # The express lane of this op is written by hand. With a final `...`, which changes nothing, NumPy returns a view
+    # for
+    # keys that TensorFlow slices, and a copy for keys that it treats as a list of numbers or a mask.
     try:
         device = tensor._device
         if device is HERE.device and tensor.__class__ is Tensor:
@@ -54,7 +56,7 @@ def getitem(tensor: Any, key: Any) -> Tensor:
                 if key.__class__ is tuple:
                     try:
                         array = source[key + _REST]
-                    except IndexError:  # it has its own ellipsis
+                    except IndexError:  # the key has its own ellipsis
                         array = source[key]
                 elif key.__class__ in _SINGLE:
                     array = source[key, ...]
@@ -78,18 +80,18 @@ def getitem(tensor: Any, key: Any) -> Tensor:
 def _on_the_road(tensor: Any, key: Any) -> Tensor:
     dtype = getattr(key, "dtype", None)
     if key.__class__ is bool or (dtype is not None and dtype == "bool" and hasattr(key, "__len__")):
-        from nbtf._ops.arrays.gathering import boolean_mask  # late: `import nbtf` does without it
+        from nbtf._ops.arrays.gathering import boolean_mask  # imported late to keep `import nbtf` fast
 
         return boolean_mask(tensor, key)
     begin, end, strides, masks = slice_spec(key)
     return StridedSlice(tensor, begin=begin, end=end, strides=strides, masks=masks, name="strided_slice/")
 
 
-setattr(getitem, "__wrapped__", _on_the_road)  # noqa: B010  # as `express` does it; a type checker knows no such name
+setattr(getitem, "__wrapped__", _on_the_road)  # noqa: B010  # as in `express`; type checkers do not know the attribute
 
 
 class Masks(NamedTuple):
-    """What the parts of a key are: five numbers with a bit for each part."""
+    """The kinds of a key's parts: five bit masks with one bit per part."""
 
     begin: int = 0
     end: int = 0
@@ -99,13 +101,13 @@ class Masks(NamedTuple):
 
 
 def slice_spec(key: Any) -> tuple[list[Any], list[Any], list[Any], Masks]:
-    """Returns what a key means to StridedSlice: begin, end, strides and masks.
+    """Returns the StridedSlice arguments for a key: begin, end, strides and masks.
 
     Args:
-      key: one part or a list of them: a number, a slice, `...`, None, or an integer tensor.
+      key: one part or several: a number, a slice, `...`, None, or an integer tensor.
 
     Raises:
-      TypeError: a part is none of these, in TensorFlow's words.
+      TypeError: if a part has another type, with TensorFlow's text.
     """
     items: list[Any] = [*key] if isinstance(key, list | tuple) else [key]
     meanings = [_meaning(item) for item in items]
@@ -118,7 +120,7 @@ def slice_spec(key: Any) -> tuple[list[Any], list[Any], list[Any], Masks]:
 
 
 def _meaning(item: Any) -> tuple[Any, Any, Any, tuple[str, ...]]:
-    """Returns begin, end and stride of one part of a key, and the masks in which it is marked."""
+    """Returns begin, end and stride of one part of a key, and the masks whose bit it sets."""
     if item is None:
         return 0, 0, 1, ("new_axis",)
     if item is Ellipsis:
@@ -132,7 +134,7 @@ def _meaning(item: Any) -> tuple[Any, Any, Any, tuple[str, ...]]:
 
 
 def _index(item: Any) -> Any:
-    """Returns a part as a number; a tensor as it is, for its value may not be known yet."""
+    """Returns a part as a number; a tensor unchanged, since its value may not be known yet."""
     dtype = getattr(item, "dtype", None)
     if dtype.__class__ is DType:
         if dtype in _WHOLE and len(item.shape) == 0:
@@ -141,7 +143,7 @@ def _index(item: Any) -> Any:
         try:
             return item.__index__()
         except TypeError:
-            pass  # an array, but not of one integer
+            pass  # not an array with a single integer
     raise TypeError(
         "Only integers, slices (`:`), ellipsis (`...`), tf.newaxis (`None`) and scalar tf.int32/tf.int64 tensors are "
         f"valid indices, got {item!r}"
@@ -193,7 +195,7 @@ def StridedSlice(xp: Any, input_: Any, begin: Any, end: Any, strides: Any, masks
 
 
 def numpy_key(begin: Sequence[int], end: Sequence[int], strides: Sequence[int], masks: Masks) -> tuple[Any, ...]:
-    """Returns the key that means the same to NumPy; it always has an ellipsis, so that a scalar stays an array."""
+    """Returns the equivalent NumPy key; it always contains an ellipsis, so that a scalar stays an array."""
     key: list[Any] = []
     for number, (start, stop, step) in enumerate(zip(begin, end, strides, strict=True)):
         bit = 1 << number
@@ -221,25 +223,25 @@ def strided_slice(
     var: None = None,
     name: str | None = None,
 ) -> Tensor:
-    """Cuts out a part of a tensor with steps; `tensor[...]` says the same in a better way.
+    """Returns a strided part of a tensor; prefer `tensor[...]`, which does the same.
 
     Args:
       input_: any tensor.
-      begin: where to begin along each axis.
-      end: before which element to end.
-      strides: the steps, 1 when None.
-      begin_mask: bits of the axes where `begin` does not count.
-      end_mask: bits of the axes where `end` does not count.
-      ellipsis_mask: the bit of the place that stands for all axes not named.
-      new_axis_mask: bits of the places that add an axis of length 1.
-      shrink_axis_mask: bits of the axes of which one element is taken, and which go away.
+      begin: the first index along each axis.
+      end: the index to stop before along each axis.
+      strides: the step along each axis; 1 by default.
+      begin_mask: bits of the entries for which `begin` is ignored; 0 by default.
+      end_mask: bits of the entries for which `end` is ignored; 0 by default.
+      ellipsis_mask: bit of the entry that stands for all other axes; 0 by default.
+      new_axis_mask: bits of the entries that add an axis of length 1; 0 by default.
+      shrink_axis_mask: bits of the entries that select one element and remove their axis; 0 by default.
       var: accepted and ignored.
 
     Returns:
       The part.
 
     Raises:
-      InvalidArgumentError: an element outside, a step of 0, or more places than axes.
+      InvalidArgumentError: if an index is out of range, a step is 0, or there are more entries than axes.
 
     >>> tf.strided_slice([1, 2, 3, 4, 5], [0], [5], [2]).numpy()
     array([1, 3, 5], dtype=int32)
@@ -276,7 +278,7 @@ def _(input_: Spec, begin: Any, end: Any, strides: Any, masks: Masks) -> Spec:
 
 
 def _axes(rank: int, count: int, masks: Masks) -> list[tuple[int | None, int | None]]:
-    """Pairs the places of a key with axes: `(place, axis)`, no place for axes not named, no axis for new ones."""
+    """Pairs key entries with axes as `(place, axis)`; None for the place of other axes and the axis of new ones."""
     consumed = sum(1 for bit in range(count) if not (masks.ellipsis | masks.new_axis) >> bit & 1)
     pairs: list[tuple[int | None, int | None]] = []
     axis = 0

@@ -1,4 +1,4 @@
-"""How gradients pass nodes whose inputs and results may be lists of tensors: each element is a source or target."""
+"""Gradients of nodes whose inputs and results may be lists of tensors; each element is a source or target."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from nbtf._types import variant
 
 
 def continuous_in(value: Any) -> list[Any]:
-    """Returns the tensors in a value that gradients flow through: itself, or the elements of a list."""
+    """Returns the tensors in a value that gradients flow through: the value, or the elements of a list."""
     if is_list(value):
         return [tensor for tensor in elements_of(value).tensors if tensor is not None and tensor._dtype in CONTINUOUS]
     return [value] if value.dtype in CONTINUOUS and value.dtype is not variant else []
 
 
 def seeded(result: Any, grad: Any) -> list[tuple[Any, Any]]:
-    """Returns the tensors in a result that a gradient has arrived for, each with that gradient."""
+    """Returns pairs of tensor and gradient for the tensors in a result that have received a gradient."""
     if not is_list(result):
         return [(result, grad)]
     pairs = zip(elements_of(result).tensors, elements_of(grad).tensors, strict=False)
@@ -29,7 +29,7 @@ def seeded(result: Any, grad: Any) -> list[tuple[Any, Any]]:
 
 
 def packed_gradient(value: Any, flows: Iterator[Any]) -> Any:
-    """Returns the gradient of a value, of the next gradients of the tensors in it."""
+    """Returns the gradient of a value, built from the next gradients of its tensors."""
     if not is_list(value):
         return as_tensor(next(flows))
     elements = elements_of(value)
@@ -38,7 +38,7 @@ def packed_gradient(value: Any, flows: Iterator[Any]) -> Any:
 
 
 def separate(values: Sequence[Any]) -> list[Any]:
-    """Returns values of which none comes twice: each gets a gradient of its own."""
+    """Returns the values with duplicates copied, so that each gets its own gradient."""
     ids: set[int] = set()
 
     def separate(value: Any) -> Any:

@@ -1,4 +1,4 @@
-"""How a tensor is made longer along its axes: pad, tile; and the gradient of a slice, which is a padded one."""
+"""Extends a tensor along its axes: pad and tile; also the gradient of a slice, which is padding."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from nbtf._types import ALL, NUMBERS, TensorLike
 from nbtf.errors import InvalidArgumentError
 
 Pairs = tuple[tuple[int, int], ...]
-"""How many elements stand before and after, for each axis."""
+"""Number of elements before and after, for each axis."""
 
 
 def as_pairs(value: Any) -> Pairs:
     """Returns the paddings of every axis.
 
     Raises:
-      InvalidArgumentError: they are not pairs, in TensorFlow's words.
+      InvalidArgumentError: if the paddings are not pairs, with TensorFlow's text.
     """
     rows = (
         value.numpy().tolist()
@@ -49,7 +49,7 @@ def _is_sequence(value: Any) -> bool:
 
 
 def _block(pairs: Pairs, shape: Sequence[int]) -> tuple[builtins.slice, ...]:
-    """Returns where the tensor stands in the padded one."""
+    """Returns the tensor's position in the padded tensor."""
     return tuple(builtins.slice(front, front + n) for (front, _), n in zip(pairs, shape, strict=True))
 
 
@@ -91,7 +91,7 @@ def _(call: Call, grad: Tensor) -> Gradients:
 
 
 def _middle(call: Call, grad: Tensor) -> Tensor:
-    """Returns the part of a gradient that belongs to what was padded."""
+    """Returns the part of a gradient that belongs to the original tensor."""
     starts = [front for front, _ in as_pairs(call.attrs["paddings"])]
     return slice(grad, starts, call.inputs[0].shape.as_list())
 
@@ -106,7 +106,7 @@ def _middle(call: Call, grad: Tensor) -> Tensor:
 )
 def PadV2(xp: Any, tensor: Any, constant_values: Any, paddings: Pairs) -> Any:
     if constant_values.ndim:
-        raise ValueError("one value fills")
+        raise ValueError("the value must be a scalar")
     return _filled(xp, tensor, paddings, constant_values)
 
 
@@ -119,26 +119,27 @@ def _(tensor: Spec, constant_values: Spec, paddings: Pairs) -> Spec:
 
 @PadV2.gradient
 def _(call: Call, grad: Tensor) -> Gradients:
-    return [_middle(call, grad), None]  # TensorFlow has none for the constant either
+    return [_middle(call, grad), None]  # TensorFlow has no gradient for the constant either
 
 
 def pad(
     tensor: TensorLike, paddings: Any, mode: str = "CONSTANT", constant_values: Any = 0, name: str | None = None
 ) -> Tensor:
-    """Adds elements before and after those of a tensor.
+    """Returns a tensor with elements added before and after its own.
 
     Args:
       tensor: any tensor.
-      paddings: for each axis, how many elements go before and how many after.
-      mode: `"CONSTANT"`; `"REFLECT"`, a mirror at the first and last element; `"SYMMETRIC"`, one beyond them.
-      constant_values: what the new elements are with `"CONSTANT"`.
+      paddings: for each axis, the number of elements to add before and after.
+      mode: `"CONSTANT"` (default); `"REFLECT"`, which mirrors without repeating the edge elements; or `"SYMMETRIC"`,
+        which repeats them.
+      constant_values: the value of new elements with `"CONSTANT"`; 0 by default.
 
     Returns:
-      The larger tensor.
+      The extended tensor.
 
     Raises:
-      InvalidArgumentError: `paddings` do not fit the tensor, or a mirror would have to show more than there is.
-      ValueError: there is no such mode.
+      InvalidArgumentError: if `paddings` do not fit the tensor, or are too large for a mirror.
+      ValueError: if `mode` is unknown.
 
     >>> tf.pad([1, 2, 3], [[2, 1]], mode="REFLECT").numpy()
     array([3, 2, 1, 2, 3, 2], dtype=int32)
@@ -165,7 +166,7 @@ def _(call: Call, grad: Tensor) -> Gradients:
 @op("T -> T", T=ALL, host={"paddings": of_integers("Tpaddings", as_pairs)}, partly=same_rank, index_type="Tpaddings")
 def MirrorPad(xp: Any, tensor: Any, paddings: Pairs, mode: str) -> Any:
     if any(max(pair) > n - (mode == "REFLECT") for pair, n in zip(paddings, tensor.shape, strict=True)):
-        raise ValueError("a mirror shows what is there")
+        raise ValueError("the paddings are too large for a mirror")
     return xp.pad(tensor, paddings, mode=mode.lower())
 
 
@@ -226,23 +227,23 @@ def _misfit_of_multiples(input: Lengths, multiples: Any) -> str:
 )
 def Tile(xp: Any, input: Any, multiples: Any) -> Any:
     if len(multiples) != input.ndim:
-        raise ValueError("one number for each axis")
+        raise ValueError("expected one number per axis")
     return xp.tile(input, multiples)
 
 
 @Tile.express
 def tile(input: TensorLike, multiples: Any, name: str | None = None) -> Tensor:
-    """Repeats a tensor as a whole along its axes.
+    """Returns a tensor repeated as a whole along its axes.
 
     Args:
       input: any tensor.
-      multiples: how often, for each axis.
+      multiples: number of repetitions for each axis.
 
     Returns:
-      The larger tensor.
+      The extended tensor.
 
     Raises:
-      InvalidArgumentError: there is not one number for each axis, or one is negative.
+      InvalidArgumentError: if a number is negative, or `multiples` does not have one number per axis.
 
     >>> tf.tile([[1, 2]], [2, 2]).numpy()
     array([[1, 2, 1, 2],

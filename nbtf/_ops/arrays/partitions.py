@@ -1,4 +1,4 @@
-"""How a tensor is dealt out and put together by numbers: masks of lengths, dynamic_partition, dynamic_stitch."""
+"""Distributes and merges slices by index: masks of lengths, dynamic_partition, dynamic_stitch."""
 
 from __future__ import annotations
 
@@ -28,18 +28,18 @@ from nbtf.errors import InvalidArgumentError
 
 
 def sequence_mask(lengths: TensorLike, maxlen: Any = None, dtype: DTypeLike = bool_, name: str | None = None) -> Tensor:
-    """Marks the first elements of sequences.
+    """Returns masks that select the first elements of sequences.
 
     Args:
-      lengths: how many elements of each sequence are marked.
-      maxlen: how long the masks are; as long as the longest when None.
-      dtype: the dtype of the masks.
+      lengths: number of selected elements in each sequence.
+      maxlen: the length of the masks; by default the largest of `lengths`.
+      dtype: the dtype of the masks; bool by default.
 
     Returns:
-      A tensor of shape `[*lengths.shape, maxlen]`, True or 1 where an element belongs to its sequence.
+      A tensor of shape `[*lengths.shape, maxlen]`, True or 1 for selected elements.
 
     Raises:
-      ValueError: `maxlen` is no scalar.
+      ValueError: if `maxlen` is not a scalar.
 
     >>> tf.sequence_mask([1, 3]).numpy()
     array([[ True, False, False],
@@ -85,18 +85,18 @@ def _(data: Spec, partitions: Spec, num_partitions: int) -> list[Spec]:
 def dynamic_partition(
     data: TensorLike, partitions: TensorLike, num_partitions: int, name: str | None = None
 ) -> list[Tensor]:
-    """Deals slices of a tensor out to several.
+    """Distributes the slices of a tensor among several tensors.
 
     Args:
       data: any tensor, shape `[*partitions.shape, ...]`.
-      partitions: int32, the number of the tensor to which each slice goes.
-      num_partitions: how many tensors.
+      partitions: for each slice, the index of its tensor; int32.
+      num_partitions: number of tensors.
 
     Returns:
-      A list of tensors; slices keep their order.
+      A list of tensors, in which slices keep their order.
 
     Raises:
-      InvalidArgumentError: a number is outside `[0, num_partitions)`, or shapes do not fit.
+      InvalidArgumentError: if a partition is outside `[0, num_partitions)`, or the shapes do not fit.
 
     >>> [t.numpy().tolist() for t in tf.dynamic_partition([1, 2, 3, 4], [0, 1, 0, 1], 2)]
     [[1, 3], [2, 4]]
@@ -152,14 +152,14 @@ def _check_parts(indices: Sequence[Any], data: Sequence[Any]) -> None:
 
 
 def dynamic_stitch(indices: Any, data: Any, name: str | None = None) -> Tensor:
-    """Puts slices of several tensors together.
+    """Merges slices of several tensors into one.
 
     Args:
-      indices: a list of int32 tensors: where each slice goes.
-      data: a list of tensors, shape `[*indices[i].shape, ...]`. Of a place that comes twice, the last counts.
+      indices: a list of int32 tensors: the position of each slice.
+      data: a list of tensors, shape `[*indices[i].shape, ...]`. For a repeated position, the last slice wins.
 
     Returns:
-      A tensor as long as the largest of `indices` asks for; zeros where nothing was put.
+      A tensor as long as the largest index requires; zeros at positions without a slice.
 
     >>> tf.dynamic_stitch([[0, 2], [1, 3]], [[1, 2], [3, 4]]).numpy()
     array([1, 3, 2, 4], dtype=int32)
@@ -167,13 +167,13 @@ def dynamic_stitch(indices: Any, data: Any, name: str | None = None) -> Tensor:
     row_numbers, values = list(indices), list(data)
     if not row_numbers or len(row_numbers) != len(values):
         counts = f"{len(row_numbers)} and {len(values)}"
-        text = f"tf.dynamic_stitch needs as many `indices` as `data`, and at least one, got {counts}"
+        text = f"tf.dynamic_stitch: `indices` and `data` must have the same length, at least 1, but have {counts}"
         raise InvalidArgumentError(text)
     return DynamicStitch(values, row_numbers, name=name)
 
 
 @DynamicStitch.gradient
 def _(call: Call, grad: Tensor) -> Gradients:
-    # Of two slices in one place only the last is seen, but TensorFlow gives both the gradient.
+    # Of two slices at the same position only the last is kept, but TensorFlow gives both the gradient.
     gradients: Any = [gather(grad, rows) for rows in call.inputs[1]]
     return [gradients, None]

@@ -1,4 +1,4 @@
-"""How tensors are made by a rule: range, linspace, one_hot, meshgrid."""
+"""Creates tensors by a rule: range, linspace, one_hot, meshgrid."""
 
 from __future__ import annotations
 
@@ -41,17 +41,17 @@ from nbtf._types import (
 from nbtf.errors import InvalidArgumentError
 
 _BY_RANK = (int32, int64, float16, bfloat16, float32, float64)
-"""Which dtype a range has if its numbers differ: the last of them. Source: `range` of TensorFlow's math_ops."""
+"""Dtypes by precedence: if its numbers differ, a range has the last one. Source: `range` in TensorFlow's math_ops."""
 
 _RANGES = frozenset(_BY_RANK)
-"""Dtypes with a kernel. Source: TensorFlow's registrations for Range on CPUs."""
+"""Dtypes with a kernel. Source: TensorFlow's CPU kernel registrations of Range."""
 
 
 def as_number(value: Any) -> Any:
-    """Returns a Python number; of a tensor, its value.
+    """Returns a Python number, or a tensor's value.
 
     Raises:
-      InvalidArgumentError: it is a list of several.
+      InvalidArgumentError: if `value` has several elements.
     """
     if value.__class__ is int or value.__class__ is float:
         return value
@@ -79,7 +79,7 @@ def Range(xp: Any, start: Any, limit: Any, delta: Any, dtype: DType) -> Any:
 
 
 def _count(start: Any, limit: Any, delta: Any, dtype: DType) -> int:
-    """Returns how many numbers a range has; computed in its dtype, as TensorFlow does."""
+    """Returns the length of a range, computed in its dtype as in TensorFlow."""
     scalar_type = dtype.np_dtype.type
     first, end, step = scalar_type(start), scalar_type(limit), scalar_type(delta)
     if step == 0:
@@ -99,20 +99,20 @@ def _count(start: Any, limit: Any, delta: Any, dtype: DType) -> int:
 def range(
     start: Any, limit: Any = None, delta: Any = 1, dtype: DTypeLike | None = None, name: str | None = "range"
 ) -> Tensor:
-    """Returns the numbers from `start` up to, but without, `limit`, in steps.
+    """Returns the numbers from `start` to `limit` (excluded) in steps of `delta`.
 
     Args:
-      start: the first number; with nothing else, the limit, and the first number is 0.
-      limit: where to stop.
-      delta: the step; negative to go down.
-      dtype: the dtype of the numbers; by default that of the arguments.
+      start: the first number; if it is the only argument, it is the limit and the range starts at 0.
+      limit: the end of the range, not included.
+      delta: the step; negative for a descending range; 1 by default.
+      dtype: the dtype of the numbers; by default the arguments' dtype.
 
     Returns:
       A vector.
 
     Raises:
-      InvalidArgumentError: the step is 0 or leads away from `limit`.
-      TypeError: a number does not suit `dtype`.
+      InvalidArgumentError: if the step is 0 or leads away from `limit`.
+      TypeError: if a number does not fit `dtype`.
 
     >>> tf.range(3).numpy(), tf.range(1, 2, 0.25).numpy()
     (array([0, 1, 2], dtype=int32), array([1.  , 1.25, 1.5 , 1.75], dtype=float32))
@@ -125,7 +125,7 @@ def range(
         strange = [candidate for candidate in dtypes if candidate not in _BY_RANK]
         if strange:
             names = "int32, int64, float16, bfloat16, float32 or float64"
-            raise TypeError(f"tf.range takes {names} numbers, got {strange[0]!r}")
+            raise TypeError(f"tf.range accepts {names} numbers, got {strange[0]!r}")
         target_dtype = max(dtypes, key=_BY_RANK.index)
     if target_dtype not in _RANGES:
         raise InvalidArgumentError(_no_kernel(target_dtype))
@@ -133,7 +133,7 @@ def range(
 
 
 def _dtype_of(value: Any, target_dtype: DType | None) -> DType:
-    """Returns the dtype of a tensor, or the one a Python value takes; values that do not suit are refused."""
+    """Returns a tensor's dtype, or the dtype that a Python value gets; raises an error for unsuitable values."""
     if value.__class__ is int and target_dtype is None and -(2**31) <= value < 2**31:
         return int32
     value_dtype = getattr(value, "dtype", None)
@@ -156,7 +156,7 @@ no_gradient(Range)
 @op("T T -> T", T=FLOATS, host={"num": of_integers("Tidx", as_int)}, plain={"axis": as_int}, partly=longer)
 def LinSpace(xp: Any, start: Any, stop: Any, num: int, axis: int) -> Any:
     if num < 0:
-        raise ValueError("no such number")
+        raise ValueError("invalid number of values")
     start, stop = xp.broadcast_arrays(start, stop)
     axis = axis if axis >= 0 else axis + start.ndim + 1
     index = (slice(None),) * axis + (None,)
@@ -170,20 +170,20 @@ def LinSpace(xp: Any, start: Any, stop: Any, num: int, axis: int) -> Any:
 
 
 def linspace(start: TensorLike, stop: TensorLike, num: Any, name: str | None = None, axis: int = 0) -> Tensor:
-    """Returns numbers at equal distances.
+    """Returns evenly spaced numbers.
 
     Args:
-      start: the first number, or a tensor of them. Integers become float64.
-      stop: the last number, or a tensor of them.
-      num: how many.
-      axis: the axis along which the numbers stand, counted from the end if negative.
+      start: the first number, or a tensor of first numbers. Integers become float64.
+      stop: the last number, or a tensor of last numbers.
+      num: number of values.
+      axis: the axis of the numbers in the result, counted from the end if negative; 0 by default.
 
     Returns:
-      A tensor with one axis more than `start` and `stop`, which broadcast.
+      A tensor with one more axis than `start` and `stop`, which are broadcast.
 
     Raises:
-      InvalidArgumentError: `num` is negative.
-      TypeError: `num` is no integer, or `stop` does not suit `start`'s dtype.
+      InvalidArgumentError: if `num` is negative.
+      TypeError: if `num` is not an integer, or `stop` does not fit `start`'s dtype.
 
     >>> tf.linspace(0.0, 1.0, 5).numpy()
     array([0.  , 0.25, 0.5 , 0.75, 1.  ], dtype=float32)
@@ -267,28 +267,29 @@ def one_hot(
     dtype: DTypeLike | None = None,
     name: str | None = None,
 ) -> Tensor:
-    """Returns rows in which one place is marked.
+    """Returns rows with `on_value` at one position each.
 
     Args:
-      indices: which place; rows of other numbers have no mark. NumPy's floats and truth values become int64.
-      depth: how many places.
-      on_value: the mark, 1 by default.
-      off_value: what stands elsewhere, 0 by default.
-      axis: the number of the new axis; the last when None or -1.
-      dtype: the dtype of the result; that of the values, or float32.
+      indices: the positions; for a position out of range, the row has only `off_value`. NumPy floats and bools become
+        int64.
+      depth: number of positions.
+      on_value: the value at the position; 1 by default.
+      off_value: the value elsewhere; 0 by default.
+      axis: the index of the new axis; the last by default.
+      dtype: the dtype of the result; by default that of the values, or float32.
 
     Returns:
-      A tensor with one axis more than `indices`.
+      A tensor with one more axis than `indices`.
 
     Raises:
-      InvalidArgumentError: `depth` is negative, or there is no such axis.
-      TypeError: the values' dtypes differ.
+      InvalidArgumentError: if `depth` is negative, or the axis does not exist.
+      TypeError: if the values' dtypes differ.
 
     >>> tf.one_hot([0, 2], 3).numpy()
     array([[1., 0., 0.],
            [0., 0., 1.]], dtype=float32)
     """
-    _dtype_of(depth, int32)  # refuses what is no integer
+    _dtype_of(depth, int32)  # rejects non-integers
     value_dtype = target_dtype = None if dtype is None else as_dtype(dtype)
     if on_value is not None or off_value is not None:
         on_dtype = None if on_value is None else _dtype_of(on_value, _suiting(on_value, value_dtype))
@@ -301,7 +302,7 @@ def one_hot(
 
 
 def _as_indices(indices: Any) -> Any:
-    """Returns NumPy's arrays and truth values as int64, as TensorFlow does; others as they are."""
+    """Returns NumPy arrays and bools as int64, as TensorFlow does; other values unchanged."""
     dtype = None if isinstance(indices, Tensor) else host_array(indices)[1]
     from_numpy = isinstance(indices, CPU.xp.ndarray | CPU.xp.generic)
     if dtype is bool_ or (from_numpy and dtype not in INDICES):
@@ -310,7 +311,7 @@ def _as_indices(indices: Any) -> Any:
 
 
 def _suiting(value: Any, dtype: DType | None) -> DType | None:
-    """Returns the dtype if a Python value suits it; None leaves it the value's own, to be compared."""
+    """Returns `dtype` if a Python value fits it; for None, the value's own dtype."""
     try:
         host_array(value, dtype)
     except (TypeError, ValueError):
@@ -346,19 +347,19 @@ no_gradient(OneHot)
 
 
 def meshgrid(*args: TensorLike, **kwargs: Any) -> list[Tensor]:
-    """Returns coordinates for every point of a grid.
+    """Returns the coordinates of every point of a grid.
 
     Args:
-      *args: vectors, one for each axis of the grid.
-      **kwargs: `indexing`: `"xy"`, which is the default and exchanges the first two axes, or `"ij"`;
+      *args: vectors, one per axis of the grid.
+      **kwargs: `indexing`: `"xy"` (default), which swaps the first two axes, or `"ij"`;
         `name`: accepted and ignored.
 
     Returns:
-      One tensor for each vector, all of the grid's shape.
+      One tensor per vector, each with the grid's shape.
 
     Raises:
-      ValueError: there is no such indexing.
-      TypeError: an unknown keyword.
+      ValueError: if `indexing` is unknown.
+      TypeError: if a keyword is unknown.
 
     >>> x, y = tf.meshgrid([1, 2], [3, 4, 5])
     >>> x.numpy().tolist(), y.numpy().tolist()

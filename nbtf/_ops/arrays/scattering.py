@@ -1,4 +1,4 @@
-"""How elements and slices of a tensor are replaced by their positions: tensor_scatter_nd_update and its kin."""
+"""Updates elements and slices of a tensor by position: tensor_scatter_nd_update and its variants."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ from nbtf.errors import InvalidArgumentError
 
 
 def _columns_of(xp: Any, tensor: Any, indices: Any, updates: Any) -> tuple[Any, ...]:
-    """Returns where to write."""
+    """Returns the positions to write, as NumPy's index."""
     if not indices.ndim or indices.shape[:-1] + tensor.shape[indices.shape[-1] :] != updates.shape:
         raise ValueError("shapes do not fit")
     if indices.shape[-1] > tensor.ndim:
-        raise ValueError("too deep")
+        raise ValueError("the positions have too many numbers")
     return index_columns(xp, indices, tensor.shape, f"shape {bracketed(tensor.shape)}")
 
 
 def _written(tensor: Spec, indices: Spec, updates: Spec, **attrs: Any) -> Spec:
-    """Says what writing into a tensor gives: a tensor like it."""
+    """Returns the spec of the result: that of `tensor`, after checking the shapes."""
     if not indices.shape:
         raise InvalidArgumentError(f"Indices shape must have rank at least one. Found:{bracketed(())}")
     outer, depth = indices.shape[:-1], indices.shape[-1] or 0
@@ -59,16 +59,16 @@ def TensorScatterUpdate(xp: Any, tensor: Any, indices: Any, updates: Any) -> Any
 def tensor_scatter_nd_update(
     tensor: TensorLike, indices: TensorLike, updates: TensorLike, name: str | None = None
 ) -> Tensor:
-    """Returns a tensor with other elements or slices at some positions.
+    """Returns a tensor with elements or slices replaced at the given positions.
 
     Args:
       tensor: any tensor.
-      indices: positions, shape `[..., depth]`; each row is a place along the first `depth` axes of `tensor`.
-      updates: what stands there instead, shape `[..., *tensor.shape[depth:]]`. Of a position that comes twice, the
-        last counts.
+      indices: positions, shape `[..., depth]`; each row is a position along the first `depth` axes of `tensor`.
+      updates: the new values, shape `[..., *tensor.shape[depth:]]`. For a repeated position, the
+        last value wins.
 
     Raises:
-      InvalidArgumentError: a position is outside (a real GPU writes nothing there), or the shapes do not fit.
+      InvalidArgumentError: if a position is out of range (a real GPU ignores it), or the shapes do not fit.
 
     >>> tf.tensor_scatter_nd_update([1, 2, 3], [[0], [2]], [9, 8]).numpy()
     array([9, 2, 8], dtype=int32)
@@ -99,16 +99,16 @@ def tensor_scatter_nd_add(
     bad_indices_policy: str = "",
     name: str | None = None,
 ) -> Tensor:
-    """Returns a tensor with numbers added at some positions.
+    """Returns a tensor with numbers added at the given positions.
 
     Args:
-      tensor: numbers.
-      indices: positions, shape `[..., depth]`; each row is a place along the first `depth` axes of `tensor`.
-      updates: what is added there, shape `[..., *tensor.shape[depth:]]`; to a position that comes twice, both.
-      bad_indices_policy: accepted and ignored; positions outside: see Raises.
+      tensor: a numeric tensor.
+      indices: positions, shape `[..., depth]`; each row is a position along the first `depth` axes of `tensor`.
+      updates: the numbers to add, shape `[..., *tensor.shape[depth:]]`; for a repeated position, all are added.
+      bad_indices_policy: accepted and ignored; for positions out of range, see Raises.
 
     Raises:
-      InvalidArgumentError: a position is outside (a real GPU writes nothing there), or the shapes do not fit.
+      InvalidArgumentError: if a position is out of range (a real GPU ignores it), or the shapes do not fit.
 
     >>> tf.tensor_scatter_nd_add([1, 2, 3], [[0], [0]], [10, 20]).numpy()
     array([31,  2,  3], dtype=int32)
@@ -134,16 +134,16 @@ def tensor_scatter_nd_sub(
     bad_indices_policy: str = "",
     name: str | None = None,
 ) -> Tensor:
-    """Returns a tensor with numbers subtracted at some positions.
+    """Returns a tensor with numbers subtracted at the given positions.
 
     Args:
-      tensor: numbers.
-      indices: positions, shape `[..., depth]`; each row is a place along the first `depth` axes of `tensor`.
-      updates: what is subtracted there, shape `[..., *tensor.shape[depth:]]`; from a position that comes twice, both.
-      bad_indices_policy: accepted and ignored; positions outside: see Raises.
+      tensor: a numeric tensor.
+      indices: positions, shape `[..., depth]`; each row is a position along the first `depth` axes of `tensor`.
+      updates: the numbers to subtract, shape `[..., *tensor.shape[depth:]]`; for a repeated position, all of them.
+      bad_indices_policy: accepted and ignored; for positions out of range, see Raises.
 
     Raises:
-      InvalidArgumentError: a position is outside (a real GPU writes nothing there), or the shapes do not fit.
+      InvalidArgumentError: if a position is out of range (a real GPU ignores it), or the shapes do not fit.
 
     >>> tf.tensor_scatter_nd_sub([10, 20, 30], [[0], [2]], [1, 2]).numpy()
     array([ 9, 20, 28], dtype=int32)
@@ -169,16 +169,16 @@ def tensor_scatter_nd_max(
     bad_indices_policy: str = "",
     name: str | None = None,
 ) -> Tensor:
-    """Returns a tensor with the larger of two numbers at some positions.
+    """Returns a tensor with the larger of two numbers at the given positions.
 
     Args:
-      tensor: real numbers.
-      indices: positions, shape `[..., depth]`; each row is a place along the first `depth` axes of `tensor`.
-      updates: what may be larger, shape `[..., *tensor.shape[depth:]]`.
-      bad_indices_policy: accepted and ignored; positions outside: see Raises.
+      tensor: a tensor of real numbers.
+      indices: positions, shape `[..., depth]`; each row is a position along the first `depth` axes of `tensor`.
+      updates: the numbers to compare with, shape `[..., *tensor.shape[depth:]]`.
+      bad_indices_policy: accepted and ignored; for positions out of range, see Raises.
 
     Raises:
-      InvalidArgumentError: a position is outside (a real GPU writes nothing there), or the shapes do not fit.
+      InvalidArgumentError: if a position is out of range (a real GPU ignores it), or the shapes do not fit.
 
     >>> tf.tensor_scatter_nd_max([1, 5, 3], [[0], [1]], [4, 4]).numpy()
     array([4, 5, 3], dtype=int32)
@@ -188,7 +188,7 @@ def tensor_scatter_nd_max(
 
 @TensorScatterMax.gradient_keeping("inputs", "outputs")
 def _shared(call: Call, grad: Tensor) -> Gradients:
-    """Gives the gradient to whatever had the extreme value; equals share it."""
+    """Passes the gradient to the extreme value; equal values share it."""
     tensor, indices, updates = call.inputs
     old_share = cast(equal(tensor, call.output), tensor.dtype)
     new_share = cast(equal(updates, gather_nd(call.output, indices)), updates.dtype)
@@ -209,16 +209,16 @@ def tensor_scatter_nd_min(
     bad_indices_policy: str = "",
     name: str | None = None,
 ) -> Tensor:
-    """Returns a tensor with the smaller of two numbers at some positions.
+    """Returns a tensor with the smaller of two numbers at the given positions.
 
     Args:
-      tensor: real numbers.
-      indices: positions, shape `[..., depth]`; each row is a place along the first `depth` axes of `tensor`.
-      updates: what may be smaller, shape `[..., *tensor.shape[depth:]]`.
-      bad_indices_policy: accepted and ignored; positions outside: see Raises.
+      tensor: a tensor of real numbers.
+      indices: positions, shape `[..., depth]`; each row is a position along the first `depth` axes of `tensor`.
+      updates: the numbers to compare with, shape `[..., *tensor.shape[depth:]]`.
+      bad_indices_policy: accepted and ignored; for positions out of range, see Raises.
 
     Raises:
-      InvalidArgumentError: a position is outside (a real GPU writes nothing there), or the shapes do not fit.
+      InvalidArgumentError: if a position is out of range (a real GPU ignores it), or the shapes do not fit.
 
     >>> tf.tensor_scatter_nd_min([4, 1, 3], [[0], [1]], [2, 2]).numpy()
     array([2, 1, 3], dtype=int32)

@@ -1,4 +1,4 @@
-"""How values are found: unique ones, places in sorted rows, the inverse of a permutation."""
+"""Finds values: unique values, positions in sorted rows, the inverse of a permutation."""
 
 from __future__ import annotations
 
@@ -17,26 +17,26 @@ from nbtf.errors import InvalidArgumentError
 
 
 class UniqueValues(NamedTuple):
-    """What `tf.unique` returns."""
+    """The result of `tf.unique`."""
 
     y: Tensor
     idx: Tensor
 
 
 class UniqueValuesWithCounts(NamedTuple):
-    """What `tf.unique_with_counts` returns."""
+    """The result of `tf.unique_with_counts`."""
 
     y: Tensor
     idx: Tensor
-    count: Tensor  # pyright: ignore[reportIncompatibleMethodOverride]  # TensorFlow's name for it
+    count: Tensor  # pyright: ignore[reportIncompatibleMethodOverride]  # TensorFlow's name
 
 
-# As TensorFlow's print; the names themselves belong to the records of the ops.
+# The class names that TensorFlow prints; here these names belong to the ops' records.
 UniqueValues.__name__, UniqueValuesWithCounts.__name__ = "Unique", "UniqueWithCounts"
 
 
 def _distinct(xp: Any, x: Any, out_idx: Any) -> tuple[Any, Any, Any]:
-    """Returns the different values in the order in which they come, the place of each element, and how often."""
+    """Returns the unique values in order of appearance, each element's index among them, and their counts."""
     if x.ndim != 1:
         raise InvalidArgumentError("unique expects a 1D vector.")
     values, first, inverse, counts = xp.unique(x, return_index=True, return_inverse=True, return_counts=True)
@@ -57,14 +57,14 @@ def _(x: Spec, out_idx: DType) -> list[Spec]:
 
 
 def unique(x: TensorLike, out_idx: DTypeLike = int32, name: str | None = None) -> UniqueValues:
-    """Returns the different values of a vector, in the order in which they come.
+    """Returns the unique values of a vector, in order of appearance.
 
     Args:
       x: a vector.
-      out_idx: the dtype of places, `tf.int32` or `tf.int64`.
+      out_idx: the dtype of the indices, `tf.int32` (default) or `tf.int64`.
 
     Returns:
-      A pair: `y`, the values; `idx`, for each element of `x` its place in `y`.
+      A pair: `y`, the values; `idx`, the index in `y` of each element of `x`.
 
     >>> y, idx = tf.unique([5, 7, 5])
     >>> y.numpy().tolist(), idx.numpy().tolist()
@@ -84,14 +84,14 @@ def _(x: Spec, out_idx: DType) -> list[Spec]:
 
 
 def unique_with_counts(x: TensorLike, out_idx: DTypeLike = int32, name: str | None = None) -> UniqueValuesWithCounts:
-    """Returns the different values of a vector, and how often each comes.
+    """Returns the unique values of a vector and their counts.
 
     Args:
       x: a vector.
-      out_idx: the dtype of places and counts, `tf.int32` or `tf.int64`.
+      out_idx: the dtype of indices and counts, `tf.int32` (default) or `tf.int64`.
 
     Returns:
-      `y`, the values in the order in which they come; `idx`, for each element of `x` its place in `y`; `count`.
+      `y`, the values in order of appearance; `idx`, the index in `y` of each element of `x`; `count`, the counts.
 
     >>> tf.unique_with_counts([5, 7, 5]).count.numpy().tolist()
     [2, 1]
@@ -101,7 +101,7 @@ def unique_with_counts(x: TensorLike, out_idx: DTypeLike = int32, name: str | No
 
 def _bounds(xp: Any, rows: Any, values: Any, side: str, out_type: Any) -> Any:
     if rows.shape[0] != values.shape[0]:
-        raise ValueError("as many rows")
+        raise ValueError("the numbers of rows differ")
     positions = xp.empty(values.shape, out_type.np_dtype)
     for number in range(rows.shape[0]):
         positions[number] = xp.searchsorted(rows[number], values[number], side)
@@ -142,20 +142,20 @@ def searchsorted(
     out_type: DTypeLike = int32,
     name: str | None = None,
 ) -> Tensor:
-    """Tells where values would have to stand in sorted rows.
+    """Returns the indices at which values would be inserted into sorted rows.
 
     Args:
-      sorted_sequence: numbers in rising order along the last axis.
-      values: numbers of the same dtype, with the same axes but for the last.
-      side: `"left"`, before equal numbers, or `"right"`, behind them.
-      out_type: the dtype of places, `tf.int32` or `tf.int64`.
+      sorted_sequence: numbers in ascending order along the last axis.
+      values: numbers of the same dtype, with the same shape except for the last axis.
+      side: `"left"` (default) for the position before equal numbers, or `"right"` for the one after them.
+      out_type: the dtype of the indices, `tf.int32` (default) or `tf.int64`.
 
     Returns:
-      The places, in the shape of `values`.
+      The indices, with the shape of `values`.
 
     Raises:
-      InvalidArgumentError: the rows are not equally many.
-      ValueError: there is no such side.
+      InvalidArgumentError: if the numbers of rows differ.
+      ValueError: if `side` is unknown.
 
     >>> tf.searchsorted([1, 3, 5], [0, 3, 9]).numpy()
     array([0, 1, 3], dtype=int32)
@@ -183,7 +183,7 @@ def _in_rows(tensor: Tensor) -> Tensor:
 @op("T -> T", T=frozenset({int32, int64}))
 def InvertPermutation(xp: Any, x: Any) -> Any:
     if x.ndim != 1:
-        raise ValueError("no vector")
+        raise ValueError("expected a vector")
     if xp is CPU.xp:
         _check_permutation(x)
     inverse = xp.empty_like(x)
@@ -202,13 +202,13 @@ def _check_permutation(x: Any) -> None:
 
 
 def invert_permutation(x: TensorLike, name: str | None = None) -> Tensor:
-    """Returns the permutation that undoes another.
+    """Returns the inverse of a permutation.
 
     Args:
-      x: a vector with each number from 0 up once.
+      x: a vector that contains each number from 0 to its length - 1 once.
 
     Returns:
-      A vector: where each number stands in `x`.
+      A vector with the position of each number in `x`.
 
     >>> tf.math.invert_permutation([2, 0, 1]).numpy()
     array([1, 2, 0], dtype=int32)

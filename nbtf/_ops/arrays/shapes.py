@@ -1,4 +1,4 @@
-"""How the shape of a tensor is asked for, and how its axes are rearranged, its elements staying what they are."""
+"""Ops that return a tensor's shape or rearrange its axes without changing elements."""
 
 from __future__ import annotations
 
@@ -40,10 +40,10 @@ def shape(input: TensorLike, out_type: DTypeLike | None = None, name: str | None
 
     Args:
       input: any tensor.
-      out_type: `tf.int32`, which is the default, or `tf.int64`.
+      out_type: the dtype, `tf.int32` (default) or `tf.int64`.
 
     Returns:
-      A vector with one length for each axis, in host memory. `input.shape` says the same in Python numbers.
+      A vector with the length of each axis, in host memory. `input.shape` has the same lengths as Python numbers.
 
     >>> tf.shape([[1, 2, 3], [4, 5, 6]]).numpy()
     array([2, 3], dtype=int32)
@@ -52,9 +52,9 @@ def shape(input: TensorLike, out_type: DTypeLike | None = None, name: str | None
 
 
 def lengths_of(tensor: Tensor) -> Any:
-    """Returns the lengths of a tensor; for one of a graph, tensors in the place of those that only a run tells.
+    """Returns a tensor's lengths; for a graph tensor, unknown lengths are scalar tensors.
 
-    Where not even the rank is known, they are one tensor.
+    If the rank is unknown, a single tensor holds all lengths.
     """
     if tensor.shape.rank is None:
         return shape(tensor)
@@ -66,7 +66,7 @@ def lengths_of(tensor: Tensor) -> Any:
 
 
 def joint_length(lengths: Iterable[Any]) -> int:
-    """Returns the length of several axes joined; -1, which means whatever fits, where one is not known."""
+    """Returns the length of several axes merged into one; -1, to be inferred, if a length is unknown."""
     numbers = list(lengths)
     return -1 if None in numbers else math.prod(numbers)
 
@@ -97,10 +97,10 @@ def size(input: TensorLike, out_type: DTypeLike | None = None, name: str | None 
 
     Args:
       input: any tensor.
-      out_type: `tf.int32`, which is the default, or `tf.int64`.
+      out_type: the dtype, `tf.int32` (default) or `tf.int64`.
 
     Returns:
-      A scalar. Where the shape is known it is a constant, and no op runs.
+      A scalar. If the shape is known, the result is a constant and no op runs.
 
     >>> tf.size([[1, 2, 3], [4, 5, 6]]).numpy()
     np.int32(6)
@@ -133,7 +133,7 @@ def rank(input: TensorLike, name: str | None = None) -> Tensor:
       input: any tensor.
 
     Returns:
-      An int32 scalar. Where it is known it is a constant, and no op runs.
+      An int32 scalar. If the rank is known, the result is a constant and no op runs.
 
     >>> tf.rank([[1, 2, 3], [4, 5, 6]]).numpy()
     np.int32(2)
@@ -172,24 +172,24 @@ def _misfit_of_order(a: Lengths, perm: Any) -> str | None:
 )
 def Transpose(xp: Any, a: Any, perm: Any) -> Any:
     if perm.__class__ is int:
-        raise TypeError("one number is no order")
+        raise TypeError("expected a list of axes")
     return a.transpose(perm)
 
 
 @Transpose.express
 def transpose(a: TensorLike, perm: Any = None, conjugate: bool = False, name: str | None = "transpose") -> Tensor:
-    """Puts the axes of a tensor into another order.
+    """Returns a tensor with its axes in another order.
 
     Args:
       a: any tensor.
-      perm: the old number of each new axis; the reverse order when None.
-      conjugate: conjugates complex numbers as well.
+      perm: the old index of each new axis; by default the reverse order.
+      conjugate: whether to conjugate complex numbers as well; False by default.
 
     Returns:
       The tensor with its axes in the new order.
 
     Raises:
-      InvalidArgumentError: `perm` does not name every axis once.
+      InvalidArgumentError: if `perm` does not name every axis once.
 
     >>> tf.transpose([[1, 2, 3], [4, 5, 6]]).numpy()
     array([[1, 4],
@@ -206,7 +206,7 @@ def permuted(shape: tuple[int | None, ...], perm: tuple[int, ...] | int | None) 
     """Returns a shape with its axes in another order.
 
     Raises:
-      InvalidArgumentError: `perm` does not name every axis once, in TensorFlow's words.
+      InvalidArgumentError: if `perm` does not name every axis once, with TensorFlow's text.
     """
     if perm is None:
         return shape[::-1]
@@ -238,7 +238,7 @@ def _(call: Call, grad: Tensor) -> Gradients:
 
 
 def inverse(perm: Any) -> list[int] | None:
-    """Returns the order of axes that undoes another; None, the reverse order, undoes itself."""
+    """Returns the inverse order of axes; None, the reverse order, is its own inverse."""
     if perm is None:
         return None
     axes = as_ints(perm)
@@ -255,7 +255,7 @@ def inverse(perm: Any) -> list[int] | None:
 )
 def ConjugateTranspose(xp: Any, a: Any, perm: Any) -> Any:
     if perm.__class__ is int:
-        raise TypeError("one number is no order")
+        raise TypeError("expected a list of axes")
     return a.transpose(perm).conj()
 
 
@@ -293,17 +293,17 @@ def ExpandDims(xp: Any, input: Any, axis: Any) -> Any:
 
 @ExpandDims.express
 def expand_dims(input: TensorLike, axis: Any, name: str | None = None) -> Tensor:
-    """Adds an axis of length 1.
+    """Returns a tensor with an additional axis of length 1.
 
     Args:
       input: any tensor.
-      axis: the number that the new axis will have, in `[-rank - 1, rank]`.
+      axis: the index of the new axis, in `[-rank - 1, rank]`.
 
     Returns:
-      The same values with one axis more, sharing memory with `input` where they are on one device.
+      The same values with one more axis; they share memory with `input` if both are on the same device.
 
     Raises:
-      InvalidArgumentError: there cannot be such an axis.
+      InvalidArgumentError: if `axis` is out of range.
 
     >>> tf.expand_dims([1, 2], -1).shape
     TensorShape([2, 1])
@@ -328,7 +328,7 @@ def _(call: Call, grad: Tensor) -> Gradients:
 
 
 def as_squeezed(value: Any) -> int | tuple[int, ...] | None:
-    """Returns the axes to take away; None, all of length 1, for an empty list as well."""
+    """Returns the axes to remove; None, which means all of length 1, also for an empty list."""
     if isinstance(value, Tensor):
         raise TypeError(f"Expected list for 'axis' argument to 'squeeze' Op, not {value!r}.")
     axis = as_axis(value)
@@ -338,23 +338,23 @@ def as_squeezed(value: Any) -> int | tuple[int, ...] | None:
 @op("T -> T", T=ALL, plain={"axis": as_squeezed}, shares_memory=True, fields={"axis": "squeeze_dims"})
 def Squeeze(xp: Any, input: Any, axis: Any) -> Any:
     if axis.__class__ is Tensor or axis == ():
-        raise TypeError("no list")
+        raise TypeError("expected a list")
     return input.squeeze(axis)
 
 
 @Squeeze.express
 def squeeze(input: TensorLike, axis: Any = None, name: str | None = None) -> Tensor:
-    """Takes away axes of length 1.
+    """Returns a tensor without axes of length 1.
 
     Args:
       input: any tensor.
-      axis: an axis or a list of them, counted from the end if negative; all of length 1 when None.
+      axis: an axis or a list of axes, counted from the end if negative; by default all of length 1.
 
     Returns:
-      The same values with fewer axes, sharing memory with `input` where they are on one device.
+      The same values with fewer axes; they share memory with `input` if both are on the same device.
 
     Raises:
-      InvalidArgumentError: an axis does not exist or has another length.
+      InvalidArgumentError: if an axis does not exist or its length is not 1.
 
     >>> tf.squeeze([[[1], [2]]]).numpy()
     array([1, 2], dtype=int32)
@@ -387,14 +387,14 @@ def broadcast_static_shape(shape_x: TensorShape, shape_y: TensorShape) -> Tensor
     """Returns the shape that two shapes broadcast to.
 
     Args:
-      shape_x: a shape; None for a length that is not known.
-      shape_y: another one.
+      shape_x: a shape; unknown lengths are None.
+      shape_y: another shape.
 
     Returns:
       The common shape.
 
     Raises:
-      ValueError: they do not fit.
+      ValueError: if the shapes are incompatible.
 
     >>> tf.broadcast_static_shape(tf.TensorShape([1, 2]), tf.TensorShape([3, 2]))
     TensorShape([3, 2])
@@ -415,14 +415,14 @@ def broadcast_dynamic_shape(shape_x: TensorLike, shape_y: TensorLike) -> Tensor:
     """Returns the shape that two shapes broadcast to, as a tensor.
 
     Args:
-      shape_x: a vector of lengths.
-      shape_y: another one.
+      shape_x: a shape, as a vector of lengths.
+      shape_y: another shape.
 
     Returns:
       An int32 vector with the common shape.
 
     Raises:
-      InvalidArgumentError: they do not fit.
+      InvalidArgumentError: if the shapes are incompatible.
 
     >>> tf.broadcast_dynamic_shape([1, 2], [3, 1]).numpy()
     array([3, 2], dtype=int32)

@@ -1,6 +1,6 @@
-"""Which part of a tensor is read along its axes, and in which order: slice, reverse, roll.
+"""Selects and reorders elements along axes: slice, reverse, roll.
 
-The gradient of a slice is a padded one, and stands beside `pad` in padding.py.
+The gradient of a slice is padding; it is defined next to `pad` in padding.py.
 """
 
 from __future__ import annotations
@@ -32,29 +32,29 @@ def _sliced_partly(input_: Any, begin: Any, size: Any) -> Dims:
 )
 def Slice(xp: Any, input_: Any, begin: Any, size: Any) -> Any:
     if isinstance(begin, Tensor) or isinstance(size, Tensor) or not len(begin) == len(size) == input_.ndim:
-        raise ValueError("one number for each axis")
+        raise ValueError("expected one number per axis")
     ranges: list[builtins.slice] = []
     for length, start, count in zip(input_.shape, begin, size, strict=True):
         if not 0 <= start <= length or not -1 <= count <= length - start:
-            raise ValueError("outside")
+            raise ValueError("out of range")
         ranges.append(builtins.slice(start, None if count == -1 else start + count))
     return input_[tuple(ranges)]
 
 
 @Slice.express
 def slice(input_: TensorLike, begin: Any, size: Any, name: str | None = None) -> Tensor:
-    """Cuts a block out of a tensor.
+    """Returns a block of a tensor.
 
     Args:
       input_: any tensor.
-      begin: where the block begins along each axis.
-      size: how long it is along each axis; -1: to the end.
+      begin: the block's first index along each axis.
+      size: the block's length along each axis; -1 means up to the end.
 
     Returns:
       The block, of the same rank.
 
     Raises:
-      InvalidArgumentError: the block reaches outside, or there is not one number for each axis.
+      InvalidArgumentError: if the block exceeds the tensor, or `begin` or `size` does not have one number per axis.
 
     >>> tf.slice([[1, 2, 3], [4, 5, 6]], [1, 0], [1, -1]).numpy()
     array([[4, 5, 6]], dtype=int32)
@@ -90,21 +90,21 @@ def ReverseV2(xp: Any, tensor: Any, axis: Any) -> Any:
     turned = [False] * tensor.ndim
     for axis_number in axis:
         if turned[axis_number] or axis_number < -tensor.ndim:
-            raise ValueError("twice")
+            raise ValueError("repeated axis")
         turned[axis_number] = True
     return tensor[tuple(builtins.slice(None, None, -1 if yes else 1) for yes in turned)]
 
 
 @ReverseV2.express
 def reverse(tensor: TensorLike, axis: Any, name: str | None = None) -> Tensor:
-    """Turns the order of elements round along some axes.
+    """Returns a tensor with its elements in reverse order along some axes.
 
     Args:
       tensor: any tensor.
       axis: a list of axes, counted from the end if negative.
 
     Raises:
-      InvalidArgumentError: `axis` is no list, names an axis twice, or one that there is not.
+      InvalidArgumentError: if `axis` is not a list, repeats an axis, or names one that does not exist.
 
     >>> tf.reverse([1, 2, 3], [0]).numpy()
     array([3, 2, 1], dtype=int32)
@@ -119,7 +119,7 @@ def _(tensor: Spec, axis: tuple[int, ...] | int) -> Spec:
         raise InvalidArgumentError("'dims' must be 1-dimension, not 0")
     earlier_axes: set[int] = set()
     for number, axis_number in enumerate(axis):
-        if not -n <= axis_number < n:  # TensorFlow's text lacks the bracket at the end as well
+        if not -n <= axis_number < n:  # TensorFlow's text lacks the closing bracket too
             raise InvalidArgumentError(f"'axis'[{number}] = {axis_number} is out of valid range [0, {n - 1}")
         if axis_number % n in earlier_axes:
             raise InvalidArgumentError(f"axis {axis_number % n} specified more than once.")
@@ -152,15 +152,15 @@ def Roll(xp: Any, input: Any, shift: Any, axis: Any) -> Any:
 
 @Roll.express
 def roll(input: TensorLike, shift: Any, axis: Any, name: str | None = None) -> Tensor:
-    """Moves elements along an axis; what leaves at one end enters at the other.
+    """Returns a tensor with its elements moved along an axis; those moved past one end reappear at the other.
 
     Args:
       input: a tensor with at least one axis.
-      shift: by how many places, a number or a list.
-      axis: along which axis; a list if `shift` is one.
+      shift: number of positions to move by, a number or a list.
+      axis: the axis to move along; a list if `shift` is a list.
 
     Raises:
-      InvalidArgumentError: `shift` and `axis` are not equally many, or there is no such axis.
+      InvalidArgumentError: if `shift` and `axis` differ in length, or the axis does not exist.
 
     >>> tf.roll([1, 2, 3, 4], shift=1, axis=0).numpy()
     array([4, 1, 2, 3], dtype=int32)

@@ -1,7 +1,7 @@
-"""`tf.TensorArray`: tensors by index, which loops write one after the other.
+"""`tf.TensorArray`: a list of tensors that loops write by index.
 
-Where ops run at once, an array holds a Python list and changes in place. Inside a function it holds a flow, a tensor of
-dtype `variant` whose value is a list that never changes; see `element_lists.py`.
+In eager mode, an array holds a Python list and is modified in place. Inside a function it holds a flow, a tensor of
+dtype `variant` whose value is an immutable list; see `element_lists.py`.
 """
 
 from __future__ import annotations
@@ -25,23 +25,23 @@ class TensorArray:
     """A list of tensors of one dtype, which a loop reads and writes by index.
 
     Assign the result of `write`, `unstack`, `split` and `scatter`: inside a `tf.function`, these methods return a new
-    array and leave the old one as it was. Gradients flow through all methods.
+    array and leave the old one unchanged. Gradients flow through all methods.
 
     Args:
       dtype: the dtype of the elements.
       size: number of elements; an integer or a scalar tensor.
-      dynamic_size: whether writing past the end makes the array longer; False by default.
-      clear_after_read: whether reading an element twice is an error where ops run at once; True by default.
+      dynamic_size: whether writing past the end extends the array; False by default.
+      clear_after_read: whether reading an element twice raises an error in eager mode; True by default.
       tensor_array_name: accepted and ignored.
-      handle: accepted for TensorFlow 1; must be None where ops run at once.
-      flow: the state of another array, such as a `tf.function` returns for one.
-      infer_shape: whether all elements must have the shape of the first.
-      element_shape: the shape of each element; may be known in part.
+      handle: accepted for TensorFlow 1; must be None in eager mode.
+      flow: the state of another array, as returned by a `tf.function`.
+      infer_shape: whether all elements must have the first one's shape; True by default.
+      element_shape: the shape of each element; may be partly known.
       colocate_with_first_write_call: accepted and ignored.
       name: accepted and ignored.
 
     Raises:
-      ValueError: if `size` is missing, or a handle is given where ops run at once.
+      ValueError: if `size` is missing, or a handle is given in eager mode.
 
     >>> ta = tf.TensorArray(tf.float32, size=0, dynamic_size=True)
     >>> for i in range(3):
@@ -70,7 +70,7 @@ class TensorArray:
         self._size: int | None = None
         shape = TensorShape(element_shape)
         self._shapes = [shape]
-        """What is known of the elements' shape; shared with the arrays that writing returns."""
+        """The known part of the elements' shape; shared with the arrays that writing returns."""
         self._elements: ArrayElements | None = None
         self._flow: Any = flow
         if flow is not None:
@@ -92,7 +92,7 @@ class TensorArray:
         reserve = partial(lists.reserve, self._dtype, shape)
         self._flow = lists.called("TensorListReserve", reserve, [as_tensor(size, int32)], [((), variant)])
 
-    # What it is
+    # Properties
 
     @property
     def dtype(self) -> DType:
@@ -101,7 +101,7 @@ class TensorArray:
 
     @property
     def flow(self) -> Any:
-        """The tensor that stands for the state: of dtype variant inside a function, an int32 zero elsewhere."""
+        """The tensor that represents the state: dtype variant inside a function, an int32 zero elsewhere."""
         return zeros((), int32) if self._elements is not None else self._flow
 
     @property
@@ -111,16 +111,16 @@ class TensorArray:
 
     @property
     def element_shape(self) -> TensorShape:
-        """What is known of the shape of each element."""
+        """The elements' shape, as far as it is known."""
         return self._shapes[0] if self._elements is None else self._elements.shape
 
     @property
     def dynamic_size(self) -> bool:
-        """Whether writing past the end makes the array longer."""
+        """Whether writing past the end extends the array."""
         return self._dynamic
 
     def size(self, name: str | None = None) -> Tensor:
-        """Returns the number of elements, an int32 scalar.
+        """Returns the number of elements as an int32 scalar.
 
         >>> tf.TensorArray(tf.int32, size=3).size().numpy()
         np.int32(3)
@@ -163,15 +163,15 @@ class TensorArray:
     # One element
 
     def write(self, index: Any, value: TensorLike, name: str | None = None) -> TensorArray:
-        """Returns the array with another element at an index.
+        """Returns the array with the element at an index replaced.
 
         Args:
-          index: from 0; past the end only with `dynamic_size`.
+          index: the index, from 0; may be past the end only with `dynamic_size`.
           value: the element, of the array's dtype.
           name: accepted and ignored.
 
         Raises:
-          OutOfRangeError: if `index` is outside and ops run at once; InvalidArgumentError inside a function.
+          OutOfRangeError: if `index` is out of range in eager mode; inside a function, InvalidArgumentError.
           InvalidArgumentError: if `value` has another dtype.
           ValueError: if the shape of `value` differs from that of the elements.
 
@@ -189,15 +189,15 @@ class TensorArray:
         return self._with_flow(lists.called("TensorListSetItem", run, inputs, [((), variant)]))
 
     def read(self, index: Any, name: str | None = None) -> Tensor:
-        """Returns the element at an index; zeros where nothing is written and the shape is known.
+        """Returns the element at an index; zeros if it was not written and its shape is known.
 
         Args:
-          index: from 0.
+          index: the index, from 0.
           name: accepted and ignored.
 
         Raises:
-          OutOfRangeError: if `index` is outside and ops run at once; InvalidArgumentError inside a function.
-          InvalidArgumentError: if ops run at once and the element was cleared by an earlier read.
+          OutOfRangeError: if `index` is out of range in eager mode; inside a function, InvalidArgumentError.
+          InvalidArgumentError: if an earlier read has cleared the element, in eager mode.
 
         >>> tf.TensorArray(tf.int32, size=2).unstack([5, 6]).read(1).numpy()
         np.int32(6)
@@ -211,10 +211,10 @@ class TensorArray:
     # All elements
 
     def stack(self, name: str | None = None) -> Tensor:
-        """Returns the elements in one tensor, along a new first axis.
+        """Returns the elements stacked along a new first axis.
 
         Raises:
-          ValueError: if nothing is written and `element_shape` is not known; InvalidArgumentError inside a function.
+          ValueError: if no element was written and `element_shape` is unknown; inside a function, InvalidArgumentError.
 
         >>> tf.TensorArray(tf.int32, size=2).write(1, [4, 5]).stack().numpy()
         array([[0, 0],
@@ -228,7 +228,7 @@ class TensorArray:
         return lists.called("TensorListStack", run, [self._flow], [self._spec_of(result_shape)])
 
     def gather(self, indices: Any, name: str | None = None) -> Tensor:
-        """Returns the elements at some indices, along a new first axis.
+        """Returns the elements at the given indices, stacked along a new first axis.
 
         Args:
           indices: the indices, a list or a vector.
@@ -245,7 +245,7 @@ class TensorArray:
         return lists.called("TensorListGather", run, [self._flow, numbers], [self._spec_of(result_shape)])
 
     def concat(self, name: str | None = None) -> Tensor:
-        """Returns the elements joined along their first axis, in which they may differ.
+        """Returns the elements joined along their first axis, whose length may vary.
 
         Raises:
           InvalidArgumentError: if elements are scalars.
@@ -264,11 +264,11 @@ class TensorArray:
         """Returns the array with the rows of a tensor as its elements.
 
         Args:
-          value: the tensor; its first axis is the index.
+          value: the tensor whose rows become the elements.
           name: accepted and ignored.
 
         Raises:
-          ValueError: if ops run at once and there are more rows than elements.
+          ValueError: if the tensor has more rows than the array has elements, in eager mode.
 
         >>> tf.TensorArray(tf.int32, size=2).unstack([5, 6]).read(0).numpy()
         np.int32(5)
@@ -284,11 +284,11 @@ class TensorArray:
         return self._with_flow(lists.called("TensorListFromTensor", run, [rows], [((), variant)]))
 
     def scatter(self, indices: Any, value: TensorLike, name: str | None = None) -> TensorArray:
-        """Returns the array with the rows of a tensor at some indices.
+        """Returns the array with the rows of a tensor at the given indices.
 
         Args:
           indices: the indices, a list or a vector.
-          value: a tensor with a row for each.
+          value: a tensor with one row per index.
           name: accepted and ignored.
 
         >>> tf.TensorArray(tf.int32, size=3).scatter([2, 0], [7, 5]).stack().numpy()
@@ -315,7 +315,7 @@ class TensorArray:
           name: accepted and ignored.
 
         Raises:
-          InvalidArgumentError: if the lengths do not add up to the tensor's.
+          InvalidArgumentError: if the lengths do not add up to the tensor's first length.
 
         >>> tf.TensorArray(tf.int32, size=2, infer_shape=False).split([5, 6, 7], [1, 2]).read(1).numpy()
         array([6, 7], dtype=int32)
@@ -332,16 +332,16 @@ class TensorArray:
         inputs = [tensor, as_tensor(lengths, _index_dtype(lengths))]
         return self._with_flow(lists.called("TensorListSplit", run, inputs, [((), variant)]))
 
-    # Its flow
+    # The flow
 
     def _as_flow(self) -> Any:
-        """Returns the tensor that a function takes for it."""
+        """Returns the tensor that represents the array as a function's input."""
         if self._elements is None:
             return self._flow
         return lists.as_variant(lists.Elements(tuple(self._elements.tensors), self._dtype, self._elements.shape))
 
     def _with_flow(self, flow: Any) -> TensorArray:
-        """Returns an array like this one, in another state."""
+        """Returns an array with the same options and another state."""
         array = TensorArray(self._dtype, dynamic_size=self._dynamic, flow=flow, infer_shape=self._infers)
         array._size = self._size if self._elements is None else len(self._elements.tensors)
         array._shapes = self._shapes if self._elements is None else [self._elements.shape]
@@ -355,7 +355,7 @@ class TensorArray:
 
     @classmethod
     def _of_traits(cls, dtype: DType, dynamic: bool, infers: bool, dims: Any, flow: Any) -> TensorArray:
-        """Returns an array with these traits, in some state."""
+        """Returns an array with these traits and the given state."""
         return cls(dtype, dynamic_size=dynamic, flow=flow, infer_shape=infers, element_shape=dims)
 
     def _element(self, value: Any) -> Any:
@@ -395,10 +395,10 @@ def _check_at_once() -> None:
 
 
 def flow_of(value: Any) -> Any:
-    """Returns the flow of an array; other values as they are."""
+    """Returns the flow of an array; other values unchanged."""
     return value._as_flow() if isinstance(value, TensorArray) else value
 
 
 def with_flow_like(value: Any, tensor: Any) -> Any:
-    """Returns a tensor, or the array in this state where `value` is an array."""
+    """Returns a tensor, or an array in this state if `value` is an array."""
     return value._with_flow(tensor) if isinstance(value, TensorArray) else tensor

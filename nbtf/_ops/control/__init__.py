@@ -1,1 +1,1 @@
-"""What runs, how often, and in which order: conditions, loops, maps, prints."""
+"""Control flow: conditions, loops, maps and printing."""

@@ -1,4 +1,4 @@
-"""Conditions and loops: Python's own in eager execution, nodes of the graph where a function is traced."""
+"""Conditions and loops: Python's own in eager execution, graph nodes while a function is traced."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ def cond(
     false_fn: Callable[[], Any] | None = None,
     name: str | None = None,
 ) -> Any:
-    """Calls one of two functions.
+    """Returns the result of one of two functions, chosen by a condition.
 
     Args:
-      pred: what decides; a scalar.
-      true_fn: called if `pred` is true.
-      false_fn: called if it is not.
+      pred: the condition, a scalar.
+      true_fn: function called if `pred` is true.
+      false_fn: function called if `pred` is false.
 
     Raises:
-      TypeError: a function is missing or cannot be called.
-      ValueError: `pred` has several elements.
+      TypeError: if a function is missing or not callable.
+      ValueError: if `pred` is not a scalar.
 
     >>> x = tf.constant(3)
     >>> tf.cond(x > 2, lambda: "large", lambda: "small")
@@ -50,7 +50,7 @@ def cond(
 
 
 def _control_flow(*values: Any) -> Any:
-    """Returns what builds branches and loops where a function is traced; None where Python decides."""
+    """Returns the builder of branches and loops while a function is traced; None in eager execution."""
     flow = getattr(open_graph(), "control_flow", None)
     return flow if flow is not None and any([hasattr(value, "dtype") for value in values]) else None
 
@@ -62,17 +62,18 @@ def case(
     strict: bool = False,
     name: str | None = "case",
 ) -> Any:
-    """Calls the function that belongs to the first true condition.
+    """Returns the result of the function that belongs to the first true condition.
 
     Args:
-      pred_fn_pairs: pairs of a boolean scalar tensor and a function; or a dictionary of them by `tensor.ref()`.
-      default: called if no condition is true.
-      exclusive: refuses more than one true condition.
-      strict: accepted and ignored; results stay as they are.
+      pred_fn_pairs: pairs of a bool scalar tensor and a function, or a dictionary of functions by `tensor.ref()`.
+      default: function called if no condition is true.
+      exclusive: whether to raise an error if several conditions are true; False by default.
+      strict: accepted and ignored; results are returned unchanged.
 
     Raises:
-      InvalidArgumentError: no condition is true and there is no default; or several are and `exclusive` is set.
-      TypeError: these are no pairs of tensors and functions.
+      InvalidArgumentError: if no condition is true and `default` is missing, or several are true and `exclusive` is
+        set.
+      TypeError: if `pred_fn_pairs` does not consist of pairs of tensors and functions.
 
     >>> x = tf.constant(3)
     >>> tf.case([(x < 0, lambda: "below"), (x > 2, lambda: "above")], default=lambda: "between")
@@ -98,7 +99,7 @@ NO_MATCH = "Input error: None of conditions evaluated as True:"
 
 
 def several_match(names: Sequence[str]) -> str:
-    """Returns TensorFlow's words for several conditions that hold although `exclusive` is set."""
+    """Returns TensorFlow's text for several true conditions although `exclusive` is set."""
     return f"Input error: exclusive=True: more than 1 conditions ({', '.join(names)}) evaluated as True:"
 
 
@@ -109,7 +110,7 @@ def _refusal(text: str, holds: Sequence[bool]) -> InvalidArgumentError:
 
 
 def checked_pairs(pairs: Any, exclusive: bool) -> Sequence[tuple[Any, Any]]:
-    """Returns the pairs of `case` in a list; raises `TypeError` or `ValueError` if they are none."""
+    """Returns the pairs of `case` in a list; raises `TypeError` or `ValueError` if they are invalid."""
     if isinstance(pairs, Mapping):
         if not exclusive and not isinstance(pairs, OrderedDict):
             raise ValueError(
@@ -145,16 +146,16 @@ def _plain(values: Any) -> tuple[Any, ...]:
 def switch_case(
     branch_index: Any, branch_fns: Any, default: Callable[[], Any] | None = None, name: str | None = "switch_case"
 ) -> Any:
-    """Calls the function with a number.
+    """Returns the result of the function with the given index.
 
     Args:
-      branch_index: which function, an int32 scalar tensor.
-      branch_fns: the functions in a list; or pairs of number and function, or a dictionary.
-      default: called if there is no function of that number; the last when None.
+      branch_index: the function's index, an int32 scalar tensor.
+      branch_fns: list of functions or of pairs of index and function, or a dictionary by index.
+      default: function called if the index is out of range; the last function by default.
 
     Raises:
-      TypeError: `branch_index` is no tensor, or something cannot be called.
-      ValueError: the numbers do not run from 0 up.
+      TypeError: if `branch_index` is not a tensor, or a function is not callable.
+      ValueError: if the indices are not consecutive from 0.
 
     >>> tf.switch_case(tf.constant(1), [lambda: "zero", lambda: "one"])
     'one'
@@ -199,22 +200,22 @@ def while_loop(
     maximum_iterations: Any = None,
     name: str | None = None,
 ) -> Any:
-    """Calls a function as long as a condition holds.
+    """Returns the loop variables after calling a function as long as a condition is true.
 
     Args:
-      cond: takes the loop's variables; tells whether to go on.
-      body: takes the loop's variables and returns them anew, in a list or tuple.
-      loop_vars: their first values, in a list or tuple; structures may stand in it.
-      shape_invariants: shapes that the variables keep in a traced function; elsewhere shapes may change.
-      parallel_iterations, back_prop, swap_memory: accepted for TensorFlow's sake, without effect.
-      maximum_iterations: after how many iterations to stop in any case.
+      cond: function that takes the loop variables and returns whether to continue.
+      body: function that takes the loop variables and returns their new values in a list or tuple.
+      loop_vars: the initial values, in a list or tuple; may contain structures.
+      shape_invariants: shapes that the variables keep in a traced function; in eager execution, shapes may change.
+      parallel_iterations, back_prop, swap_memory: accepted and ignored.
+      maximum_iterations: maximum number of iterations; unlimited by default.
 
     Returns:
-      The last values.
+      The final values.
 
     Raises:
-      TypeError: a function cannot be called, or `body` does not return a list.
-      ValueError: there are no variables, or `body` returns another structure.
+      TypeError: if a function is not callable, or `body` does not return a list.
+      ValueError: if `loop_vars` is empty, or `body` returns another structure.
 
     >>> i, total = tf.while_loop(lambda i, total: i < 4, lambda i, total: (i + 1, total + i), (tf.constant(0), 0))
     >>> i.numpy().item(), total.numpy().item()
@@ -239,7 +240,7 @@ def while_loop(
 
 
 def _as_loop_var(value: Any) -> Any:
-    """Returns a value as a tensor; a `TensorArray` as it is."""
+    """Returns a value as a tensor; a `TensorArray` unchanged."""
     return value if hasattr(value, "_as_flow") else as_tensor(value)
 
 
@@ -253,7 +254,7 @@ no_gradient(NoOp)
 
 
 def no_op(name: str | None = None) -> Any:
-    """Does nothing, which the placement log shows.
+    """Does nothing; the op appears in the placement log.
 
     >>> tf.no_op()
     """
@@ -262,14 +263,14 @@ def no_op(name: str | None = None) -> Any:
 
 
 def control_dependencies(control_inputs: Any) -> AbstractContextManager[None]:
-    """Opens a block whose ops run after others; those that run at once or in a `tf.function` run in order anyway.
+    """Returns a context manager whose ops run after others; eager ops and those of a `tf.function` run in order anyway.
 
     Args:
-      control_inputs: tensors and nodes to wait for, in a list; in eager execution functions among them are called.
-        None, in a graph, waits for nothing.
+      control_inputs: list of tensors and nodes to wait for; in eager execution, functions in the list are called.
+        In a graph, None waits for nothing.
 
     Raises:
-      TypeError: if, in a graph, one of them is neither a tensor nor a node.
+      TypeError: if, in a graph, an entry is neither a tensor nor a node.
 
     >>> v = tf.Variable(1.0)
     >>> with tf.control_dependencies([v.assign_add(1.0)]):
@@ -287,14 +288,14 @@ def control_dependencies(control_inputs: Any) -> AbstractContextManager[None]:
 
 
 def group(*inputs: Any, **kwargs: Any) -> Any:
-    """Returns something that runs all its inputs; in eager execution they have run already.
+    """Returns a node that runs all its inputs; in eager execution, they have already run.
 
     Args:
       *inputs: tensors, or structures of them.
       **kwargs: `name`: accepted and ignored.
 
     Raises:
-      ValueError: an unknown keyword.
+      ValueError: if a keyword is unknown.
 
     >>> tf.group(tf.constant(1), tf.constant(2))
     """

@@ -1,4 +1,4 @@
-"""Functions applied to every slice of a tensor: map_fn, vectorized_map, foldl, foldr, scan."""
+"""Functions applied to each slice of a tensor: map_fn, vectorized_map, foldl, foldr, scan."""
 
 from __future__ import annotations
 
@@ -27,22 +27,22 @@ def map_fn(
     name: str | None = None,
     fn_output_signature: Any = None,
 ) -> Any:
-    """Applies a function to every slice along the first axis, and stacks the results.
+    """Applies a function to each slice along the first axis and stacks the results.
 
     Args:
-      fn: takes a slice, or a structure of them like `elems`.
-      elems: a tensor, or a structure of tensors of equal length.
+      fn: function that takes a slice, or a structure of slices like `elems`.
+      elems: a tensor, or a structure of tensors of the same length.
       dtype: the former name of `fn_output_signature`.
-      parallel_iterations, back_prop, swap_memory, infer_shape: accepted for TensorFlow's sake, without effect.
-      fn_output_signature: dtypes or `tf.TensorSpec`s in the structure of `fn`'s results; like `elems` when None.
+      parallel_iterations, back_prop, swap_memory, infer_shape: accepted and ignored.
+      fn_output_signature: dtypes or `tf.TensorSpec`s in the structure of `fn`'s results; by default like `elems`.
 
     Returns:
       The stacked results.
 
     Raises:
-      InvalidArgumentError: a result has another dtype than the signature.
-      TypeError: `fn` cannot be called.
-      ValueError: `elems` are scalars or not equally long, or results have another structure or unequal shapes.
+      InvalidArgumentError: if a result's dtype differs from the signature.
+      TypeError: if `fn` is not callable.
+      ValueError: if `elems` has scalars or differing lengths, or results differ in structure or shape.
 
     >>> tf.map_fn(lambda x: x * x, tf.constant([1, 2, 3])).numpy()
     array([1, 4, 9], dtype=int32)
@@ -93,7 +93,7 @@ def _typed(value: Any, spec: TensorSpec) -> Tensor:
 
 
 def _check_dtype(expected: DType, actual: DType) -> None:
-    if actual is not expected:  # TensorFlow keeps the results in a TensorArray, and says so
+    if actual is not expected:  # the text names TensorFlow's TensorArray of results
         text = f"TensorArray dtype is {expected.name} but Op is trying to write dtype {actual.name} "
         raise InvalidArgumentError(text)
 
@@ -110,20 +110,20 @@ def _stacked(results: Sequence[Tensor], spec: TensorSpec) -> Tensor:
 
 
 def vectorized_map(fn: Callable[..., Any], elems: Any, fallback_to_while_loop: bool = True, warn: bool = True) -> Any:
-    """Applies a function to every slice along the first axis, and stacks the results.
+    """Applies a function to each slice along the first axis and stacks the results.
 
-    TensorFlow turns the function into one for all slices at once; here it is called once for each.
+    TensorFlow vectorizes the function over all slices; nbtf calls it once per slice.
 
     Args:
-      fn: takes a slice, or a structure of them like `elems`.
-      elems: a tensor, or a structure of tensors; those of length 1 serve for every slice.
-      fallback_to_while_loop, warn: accepted for TensorFlow's sake, without effect.
+      fn: function that takes a slice, or a structure of slices like `elems`.
+      elems: a tensor, or a structure of tensors; tensors of length 1 are used for every slice.
+      fallback_to_while_loop, warn: accepted and ignored.
 
     Returns:
-      The stacked results, in the structure in which `fn` returns them.
+      The stacked results, in the structure that `fn` returns.
 
     Raises:
-      ValueError: `elems` are scalars or not equally long.
+      ValueError: if `elems` has scalars or differing lengths.
 
     >>> tf.vectorized_map(lambda x: x * x, tf.constant([1, 2, 3])).numpy()
     array([1, 4, 9], dtype=int32)
@@ -133,7 +133,7 @@ def vectorized_map(fn: Callable[..., Any], elems: Any, fallback_to_while_loop: b
     slices = _slices(pack_sequence_as(elems, [_repeated(leaf, count) for leaf in flat]))
     results = [fn(pack_sequence_as(elems, row)) for row in zip(*slices, strict=True)]
     if not results:
-        raise ValueError("tf.vectorized_map needs at least one slice to see what `fn` returns.")
+        raise ValueError("tf.vectorized_map needs at least one slice to determine what `fn` returns.")
     return map_structure(lambda *values: stack([as_tensor(value) for value in values]), *results)
 
 
@@ -152,19 +152,19 @@ def foldl(
     swap_memory: bool = False,
     name: str | None = None,
 ) -> Any:
-    """Combines the slices along the first axis, from the first to the last.
+    """Returns the slices along the first axis combined from the first to the last.
 
     Args:
-      fn: takes what came out so far and the next slice; returns what comes out.
-      elems: a tensor, or a structure of tensors of equal length.
-      initializer: what to begin with; the first slice when None.
-      parallel_iterations, back_prop, swap_memory: accepted for TensorFlow's sake, without effect.
+      fn: function that takes the result so far and the next slice, and returns the new result.
+      elems: a tensor, or a structure of tensors of the same length.
+      initializer: the initial value; the first slice by default.
+      parallel_iterations, back_prop, swap_memory: accepted and ignored.
 
     Returns:
-      What came out last.
+      The final result.
 
     Raises:
-      OutOfRangeError: there is nothing to begin with.
+      OutOfRangeError: if `elems` is empty and there is no `initializer`.
 
     >>> tf.foldl(lambda total, x: total + x, tf.constant([1, 2, 3])).numpy()
     np.int32(6)
@@ -182,19 +182,19 @@ def foldr(
     swap_memory: bool = False,
     name: str | None = None,
 ) -> Any:
-    """Combines the slices along the first axis, from the last to the first.
+    """Returns the slices along the first axis combined from the last to the first.
 
     Args:
-      fn: takes what came out so far and the next slice; returns what comes out.
-      elems: a tensor, or a structure of tensors of equal length.
-      initializer: what to begin with; the last slice when None.
-      parallel_iterations, back_prop, swap_memory: accepted for TensorFlow's sake, without effect.
+      fn: function that takes the result so far and the next slice, and returns the new result.
+      elems: a tensor, or a structure of tensors of the same length.
+      initializer: the initial value; the last slice by default.
+      parallel_iterations, back_prop, swap_memory: accepted and ignored.
 
     Returns:
-      What came out last.
+      The final result.
 
     Raises:
-      OutOfRangeError: there is nothing to begin with.
+      OutOfRangeError: if `elems` is empty and there is no `initializer`.
 
     >>> tf.foldr(lambda total, x: total - x, tf.constant([1, 2, 10])).numpy()
     np.int32(7)
@@ -214,22 +214,22 @@ def scan(
     reverse: bool = False,
     name: str | None = None,
 ) -> Any:
-    """Combines the slices along the first axis, and stacks what came out at each.
+    """Combines the slices along the first axis and returns all intermediate results, stacked.
 
     Args:
-      fn: takes what came out so far and the next slice; returns what comes out, in the same structure.
-      elems: a tensor, or a structure of tensors of equal length.
-      initializer: what to begin with; the first slice when None.
-      parallel_iterations, back_prop, swap_memory, infer_shape: accepted for TensorFlow's sake, without effect.
-      reverse: goes from the last slice to the first.
+      fn: function that takes the result so far and the next slice, and returns the new result in the same structure.
+      elems: a tensor, or a structure of tensors of the same length.
+      initializer: the initial value; the first slice by default.
+      parallel_iterations, back_prop, swap_memory, infer_shape: accepted and ignored.
+      reverse: whether to go from the last slice to the first; False by default.
 
     Returns:
-      The stacked results; that of the first slice in front, also in reverse.
+      The stacked results; the first slice's result comes first, even in reverse.
 
     Raises:
-      InvalidArgumentError: a result has another dtype than the first.
-      OutOfRangeError: there is nothing to begin with.
-      ValueError: results have another structure or unequal shapes.
+      InvalidArgumentError: if a result's dtype differs from the first one's.
+      OutOfRangeError: if `elems` is empty and there is no `initializer`.
+      ValueError: if results differ in structure or shape.
 
     >>> tf.scan(lambda total, x: total + x, tf.constant([1, 2, 3])).numpy()
     array([1, 3, 6], dtype=int32)
@@ -246,7 +246,7 @@ def scan(
 
 
 def _steps(fn: Callable[..., Any], elems: Any, initializer: Any, reverse: bool) -> list[tuple[Any, Any]]:
-    """Returns what came out at each slice, with its number; what it began with has none unless it is a slice."""
+    """Returns pairs of result and slice index; the initial value has the index None unless it is a slice."""
     if not callable(fn):
         raise TypeError(f"The provided function {fn!r} is not callable. fn must be callable.")
     rows = [pack_sequence_as(elems, row) for row in zip(*_slices(elems), strict=True)]

@@ -1,4 +1,4 @@
-"""How programs print tensors: `tf.print`."""
+"""Printing of tensors: `tf.print`."""
 
 from __future__ import annotations
 
@@ -31,17 +31,17 @@ no_gradient(PrintV2)
 
 
 def print(*inputs: Any, **kwargs: Any) -> None:  # TensorFlow's name
-    """Prints values as TensorFlow's kernels write them: `[1 2.5]`, without commas.
+    """Prints values in TensorFlow's kernel format: `[1 2.5]`, without commas.
 
     Args:
-      *inputs: tensors, variables, texts and other Python values, also in lists, tuples and dictionaries.
-      **kwargs: `output_stream`: `sys.stderr`, which is the default, `sys.stdout`, or a text `file://PATH`, to which it
-        adds; `summarize`: how many elements are shown at both ends of each axis, 3 by default, -1 for all; `sep` and
-        `end`: what stands between the values and at the end, a blank and a line break by default; `name`: accepted
+      *inputs: tensors, variables, strings and other Python values, also nested in lists, tuples and dictionaries.
+      **kwargs: `output_stream`: `sys.stderr` (default), `sys.stdout`, or a string `file://PATH` to append to a
+        file; `summarize`: number of elements at both ends of each axis, 3 by default, -1 for all; `sep` and
+        `end`: the text between values and after them, a space and a newline by default; `name`: accepted
         and ignored.
 
     Raises:
-      ValueError: another keyword, or another stream.
+      ValueError: if a keyword or stream is unknown.
 
     >>> import sys
     >>> tf.print("x", tf.constant([1.0, 2.5]), [1, tf.constant(2)], output_stream=sys.stdout)

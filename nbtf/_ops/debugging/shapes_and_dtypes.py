@@ -1,4 +1,4 @@
-"""How programs check ranks, shapes and dtypes: the functions of `tf.debugging` that look at no element."""
+"""Checks of ranks, shapes and dtypes: the functions of `tf.debugging` that do not read elements."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ def _with_shape(x: Any) -> Any:
 
 
 def assert_rank(x: Any, rank: Any, message: str | None = None, name: str | None = None) -> None:
-    """Checks how many axes a tensor has.
+    """Raises an error unless a tensor has the given rank.
 
     Args:
       x: a tensor.
-      rank: the number of its axes.
-      message: what the error begins with.
+      rank: the required number of axes.
+      message: the text that the error starts with.
 
     Raises:
-      ValueError: it has more or fewer, or `rank` is no scalar.
-      TypeError: `rank` is no integer.
+      ValueError: if `x` has another rank, or `rank` is not a scalar.
+      TypeError: if `rank` is not an integer.
 
     >>> tf.debugging.assert_rank([[1, 2]], 2)
     """
@@ -38,7 +38,7 @@ def assert_rank(x: Any, rank: Any, message: str | None = None, name: str | None 
 
 
 def assert_rank_at_least(x: Any, rank: Any, message: str | None = None, name: str | None = None) -> None:
-    """Checks that a tensor has at least so many axes; for the arguments see `assert_rank`.
+    """Raises an error unless a tensor has at least the given rank; see `assert_rank` for the arguments.
 
     >>> tf.debugging.assert_rank_at_least([[1, 2]], 1)
     """
@@ -47,7 +47,7 @@ def assert_rank_at_least(x: Any, rank: Any, message: str | None = None, name: st
 
 
 def assert_rank_in(x: Any, ranks: Iterable[Any], message: str | None = None, name: str | None = None) -> None:
-    """Checks that a tensor has one of some numbers of axes; for the arguments see `assert_rank`.
+    """Raises an error unless a tensor has one of the given ranks; see `assert_rank` for the arguments.
 
     >>> tf.debugging.assert_rank_in([[1, 2]], (1, 2))
     """
@@ -75,14 +75,14 @@ def _check_rank(x: Any, holds: Callable[[int], bool], text: str, message: str | 
 
 
 def assert_scalar(tensor: Any, message: str | None = None, name: str | None = None) -> None:
-    """Checks that a tensor is a scalar.
+    """Raises an error unless a tensor is a scalar.
 
     Args:
       tensor: a tensor.
-      message: what the error begins with.
+      message: the text that the error starts with.
 
     Raises:
-      ValueError: it has axes.
+      ValueError: if `tensor` is not a scalar.
 
     >>> tf.debugging.assert_scalar(1)
     """
@@ -92,15 +92,15 @@ def assert_scalar(tensor: Any, message: str | None = None, name: str | None = No
 
 
 def assert_type(tensor: Any, tf_type: DTypeLike, message: str | None = None, name: str | None = None) -> None:
-    """Checks the dtype of a tensor.
+    """Raises an error unless a tensor has the given dtype.
 
     Args:
-      tensor: a tensor, also a ragged or sparse one.
-      tf_type: what its dtype must be.
-      message: what the error begins with.
+      tensor: a tensor; may be ragged or sparse.
+      tf_type: the required dtype.
+      message: the text that the error starts with.
 
     Raises:
-      TypeError: it has another.
+      TypeError: if `tensor` has another dtype.
 
     >>> tf.debugging.assert_type(tf.constant(1), tf.int32)
     """
@@ -115,14 +115,14 @@ def _dtype(tensor: Any) -> DType:
 
 
 def assert_integer(x: Any, message: str | None = None, name: str | None = None) -> None:
-    """Checks that a tensor is of whole numbers.
+    """Raises an error unless a tensor has an integer dtype.
 
     Args:
       x: a tensor.
-      message: what the error begins with.
+      message: the text that the error starts with.
 
     Raises:
-      TypeError: it is not.
+      TypeError: if `x` has another dtype.
 
     >>> tf.debugging.assert_integer(tf.constant(1))
     """
@@ -133,13 +133,13 @@ def assert_integer(x: Any, message: str | None = None, name: str | None = None) 
 
 
 def assert_proper_iterable(values: Any) -> None:
-    """Checks that something is a list of things, not one tensor, array or text that can be iterated as well.
+    """Raises an error unless a value is a real collection, not a tensor, array or string that is merely iterable.
 
     Args:
-      values: what is checked.
+      values: the value to check.
 
     Raises:
-      TypeError: it is one thing, or cannot be iterated at all.
+      TypeError: if `values` is a tensor, an array or a string, or not iterable.
 
     >>> tf.debugging.assert_proper_iterable([1])
     """
@@ -150,17 +150,17 @@ def assert_proper_iterable(values: Any) -> None:
 
 
 def assert_same_float_dtype(tensors: Sequence[Any] | None = None, dtype: DTypeLike | None = None) -> DType:
-    """Checks that tensors are of one floating-point dtype.
+    """Raises an error unless all tensors have the same floating-point dtype.
 
     Args:
-      tensors: the tensors.
-      dtype: which one; any when None.
+      tensors: the tensors to check.
+      dtype: the required dtype; any floating-point dtype by default.
 
     Returns:
-      The dtype; float32 without any.
+      The common dtype; float32 if neither argument is given.
 
     Raises:
-      ValueError: dtypes differ, or they are not of floating-point numbers.
+      ValueError: if the dtypes differ or are not floating-point.
 
     >>> tf.debugging.assert_same_float_dtype([tf.constant(1.0), tf.constant(2.0)])
     tf.float32
@@ -183,17 +183,17 @@ def assert_same_float_dtype(tensors: Sequence[Any] | None = None, dtype: DTypeLi
 def assert_shapes(
     shapes: Any, data: Any = None, summarize: int | None = None, message: str | None = None, name: str | None = None
 ) -> None:
-    """Checks the shapes of tensors against each other.
+    """Raises an error unless the shapes of tensors match a specification.
 
     Args:
       shapes: pairs of a tensor and a shape. A shape is a list of lengths, of names, which stand for the same length
-        everywhere, and of None or `"."`, which stand for any; `"..."` at one end stands for any number of axes. A
-        text such as `"NM"` is a list of its letters.
-      data, summarize: accepted for TensorFlow's sake, without effect.
-      message: what the error begins with.
+        everywhere, and of None or `"."`, which stand for any length; `"..."` at one end stands for any number of axes.
+        A string such as `"NM"` is a list of its letters.
+      data, summarize: accepted and ignored.
+      message: the text that the error starts with.
 
     Raises:
-      ValueError: a shape is another.
+      ValueError: if a shape does not match.
 
     >>> tf.debugging.assert_shapes([(tf.ones([2, 3]), ("N", "M")), (tf.ones([3]), ("M",))])
     """
@@ -208,7 +208,7 @@ def assert_shapes(
 
 
 def _axes(tensor: Any, symbols: list[Any], message: str | None) -> list[tuple[int, Any]]:
-    """Returns the axes of a tensor that a shape speaks of, and what it says of each."""
+    """Returns the axes that a shape describes, with the symbol of each."""
     rank = len(tensor.shape)
     if symbols[:1] in (["..."], ["*"]):
         later_symbols = symbols[1:]

@@ -1,4 +1,4 @@
-"""How programs check values, shapes and dtypes: the functions of `tf.debugging` that raise."""
+"""Checks of values: the functions of `tf.debugging` that read elements."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _HOST: Any = CPU.xp
 
 
 def check_when_run(check: F) -> F:
-    """Has a check wait for the values, where a function is traced: each call of it checks anew."""
+    """Returns a check that, inside a traced function, runs with the values at each call."""
 
     def run(args: Any, kwargs: Any) -> Any:
         check(*args, **kwargs)
@@ -68,11 +68,11 @@ def check_numerics(tensor: TensorLike, message: str, name: str | None = None) ->
     """Returns a tensor after checking that all its elements are finite.
 
     Args:
-      tensor: floating-point numbers.
-      message: what the error begins with.
+      tensor: a floating-point tensor.
+      message: the text that the error starts with.
 
     Raises:
-      InvalidArgumentError: an element is infinite or not a number.
+      InvalidArgumentError: if an element is infinite or not a number.
 
     >>> tf.debugging.check_numerics([1.0], "loss").numpy()
     array([1.], dtype=float32)
@@ -81,14 +81,14 @@ def check_numerics(tensor: TensorLike, message: str, name: str | None = None) ->
 
 
 def assert_all_finite(x: TensorLike, message: str, name: str | None = None) -> Tensor:
-    """Returns a tensor after checking that all its elements are finite: `check_numerics` by another name.
+    """Returns a tensor after checking that all its elements are finite; the same as `check_numerics`.
 
     Args:
-      x: floating-point numbers.
-      message: what the error begins with.
+      x: a floating-point tensor.
+      message: the text that the error starts with.
 
     Raises:
-      InvalidArgumentError: an element is infinite or not a number.
+      InvalidArgumentError: if an element is infinite or not a number.
 
     >>> tf.debugging.assert_all_finite([1.0], "loss").numpy()
     array([1.], dtype=float32)
@@ -98,16 +98,16 @@ def assert_all_finite(x: TensorLike, message: str, name: str | None = None) -> T
 
 @check_when_run
 def Assert(condition: Any, data: Any, summarize: int | None = None, name: str | None = None) -> None:
-    """Checks a condition.
+    """Raises an error unless a condition is true.
 
     Args:
-      condition: a truth value.
-      data: a list of what the error shows.
-      summarize: how many elements of each are shown, 3 by default, -1 for all.
+      condition: a bool.
+      data: a list of values to show in the error.
+      summarize: number of elements of each value to show, 3 by default; -1 shows all.
 
     Raises:
-      InvalidArgumentError: it does not hold.
-      TypeError: `data` is no list.
+      InvalidArgumentError: if the condition is false.
+      TypeError: if `data` is not a list.
 
     >>> tf.debugging.Assert(True, ["never shown"])
     """
@@ -135,16 +135,16 @@ def _count(flat: Any, summarize: int | None) -> int:
 def assert_equal(
     x: TensorLike, y: TensorLike, message: str | None = None, summarize: int | None = None, name: str | None = None
 ) -> None:
-    """Checks that `x` and `y` are equal, element by element; they may broadcast.
+    """Raises an error unless `x` and `y` are equal, elementwise with broadcasting.
 
     Args:
       x: a tensor.
-      y: another, of the same dtype.
-      message: what the error begins with.
-      summarize: how many elements of each the error shows, 3 by default, -1 for all.
+      y: another tensor of the same dtype.
+      message: the text that the error starts with.
+      summarize: number of elements of each tensor to show in the error, 3 by default; -1 shows all.
 
     Raises:
-      InvalidArgumentError: they differ somewhere.
+      InvalidArgumentError: if any elements differ.
 
     >>> tf.debugging.assert_equal([1, 2], [1, 2])
     """
@@ -155,7 +155,7 @@ def assert_equal(
 def assert_none_equal(
     x: TensorLike, y: TensorLike, summarize: int | None = None, message: str | None = None, name: str | None = None
 ) -> None:
-    """Checks that `x` and `y` differ, element by element; for the arguments see `assert_equal`.
+    """Raises an error unless `x` and `y` differ in every element; see `assert_equal` for the arguments.
 
     >>> tf.debugging.assert_none_equal([1, 2], [2, 1])
     """
@@ -165,7 +165,7 @@ def assert_none_equal(
 def assert_less(
     x: TensorLike, y: TensorLike, message: str | None = None, summarize: int | None = None, name: str | None = None
 ) -> None:
-    """Checks that `x < y`, element by element; for the arguments see `assert_equal`.
+    """Raises an error unless `x < y`, elementwise; see `assert_equal` for the arguments.
 
     >>> tf.debugging.assert_less([1, 2], 3)
     """
@@ -175,7 +175,7 @@ def assert_less(
 def assert_less_equal(
     x: TensorLike, y: TensorLike, message: str | None = None, summarize: int | None = None, name: str | None = None
 ) -> None:
-    """Checks that `x <= y`, element by element; for the arguments see `assert_equal`.
+    """Raises an error unless `x <= y`, elementwise; see `assert_equal` for the arguments.
 
     >>> tf.debugging.assert_less_equal([1, 2], 2)
     """
@@ -185,7 +185,7 @@ def assert_less_equal(
 def assert_greater(
     x: TensorLike, y: TensorLike, message: str | None = None, summarize: int | None = None, name: str | None = None
 ) -> None:
-    """Checks that `x > y`, element by element; for the arguments see `assert_equal`.
+    """Raises an error unless `x > y`, elementwise; see `assert_equal` for the arguments.
 
     >>> tf.debugging.assert_greater([1, 2], 0)
     """
@@ -195,7 +195,7 @@ def assert_greater(
 def assert_greater_equal(
     x: TensorLike, y: TensorLike, message: str | None = None, summarize: int | None = None, name: str | None = None
 ) -> None:
-    """Checks that `x >= y`, element by element; for the arguments see `assert_equal`.
+    """Raises an error unless `x >= y`, elementwise; see `assert_equal` for the arguments.
 
     >>> tf.debugging.assert_greater_equal([1, 2], 1)
     """
@@ -247,19 +247,19 @@ def assert_near(
     summarize: int | None = None,
     name: str | None = None,
 ) -> None:
-    """Checks that `|x - y| <= atol + rtol * |y|`, element by element.
+    """Raises an error unless `|x - y| <= atol + rtol * |y|`, elementwise.
 
     Args:
-      x: a tensor of floating-point numbers.
-      y: another, of the same dtype.
-      rtol: the relative tolerance; ten times the dtype's precision when None.
-      atol: the absolute tolerance, likewise.
-      message: what the error begins with.
-      summarize: how many elements of each the error shows, 3 by default, -1 for all.
+      x: a floating-point tensor.
+      y: another tensor of the same dtype.
+      rtol: the relative tolerance; by default 10 times the dtype's precision.
+      atol: the absolute tolerance, with the same default.
+      message: the text that the error starts with.
+      summarize: number of elements of each tensor to show in the error, 3 by default; -1 shows all.
 
     Raises:
-      InvalidArgumentError: they differ by more somewhere.
-      ValueError: a tolerance is not given and the dtype has no precision.
+      InvalidArgumentError: if any elements differ by more than the tolerance.
+      ValueError: if a tolerance is missing and the dtype is not floating-point.
 
     >>> tf.debugging.assert_near([1.0, 2.0], [1.0, 2.1], atol=0.2)
     """
@@ -292,15 +292,15 @@ def _precision(dtype: DType) -> float:
 def assert_positive(
     x: TensorLike, message: str | None = None, summarize: int | None = None, name: str | None = None
 ) -> None:
-    """Checks that `x > 0`, element by element.
+    """Raises an error unless `x > 0`, elementwise.
 
     Args:
-      x: a tensor of numbers.
-      message: what the error begins with.
-      summarize: how many elements the error shows, 3 by default, -1 for all.
+      x: a numeric tensor.
+      message: the text that the error starts with.
+      summarize: number of elements to show in the error, 3 by default; -1 shows all.
 
     Raises:
-      InvalidArgumentError: it does not hold somewhere.
+      InvalidArgumentError: if any element fails the condition.
 
     >>> tf.debugging.assert_positive([1, 2])
     """
@@ -310,7 +310,7 @@ def assert_positive(
 def assert_negative(
     x: TensorLike, message: str | None = None, summarize: int | None = None, name: str | None = None
 ) -> None:
-    """Checks that `x < 0`, element by element; for the arguments see `assert_positive`.
+    """Raises an error unless `x < 0`, elementwise; see `assert_positive` for the arguments.
 
     >>> tf.debugging.assert_negative([-1, -2])
     """
@@ -320,7 +320,7 @@ def assert_negative(
 def assert_non_negative(
     x: TensorLike, message: str | None = None, summarize: int | None = None, name: str | None = None
 ) -> None:
-    """Checks that `x >= 0`, element by element; for the arguments see `assert_positive`.
+    """Raises an error unless `x >= 0`, elementwise; see `assert_positive` for the arguments.
 
     >>> tf.debugging.assert_non_negative([0, 1])
     """
@@ -330,7 +330,7 @@ def assert_non_negative(
 def assert_non_positive(
     x: TensorLike, message: str | None = None, summarize: int | None = None, name: str | None = None
 ) -> None:
-    """Checks that `x <= 0`, element by element; for the arguments see `assert_positive`.
+    """Raises an error unless `x <= 0`, elementwise; see `assert_positive` for the arguments.
 
     >>> tf.debugging.assert_non_positive([0, -1])
     """

@@ -1,4 +1,4 @@
-"""How images are mirrored and cropped."""
+"""Mirrors and crops images."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ def flip_left_right(image: TensorLike) -> Tensor:
     """Returns images with their columns in reverse order.
 
     Args:
-      image: shape `[batch, height, width, channels]`, or `[height, width, channels]`.
+      image: images, shape `[batch, height, width, channels]` or `[height, width, channels]`.
 
     Raises:
-      ValueError: if it has other axes.
+      ValueError: if `image` does not have 3 or 4 axes.
 
     >>> tf.image.flip_left_right([[[1], [2], [3]]]).numpy().ravel()
     array([3, 2, 1], dtype=int32)
@@ -38,10 +38,10 @@ def flip_up_down(image: TensorLike) -> Tensor:
     """Returns images with their rows in reverse order.
 
     Args:
-      image: shape `[batch, height, width, channels]`, or `[height, width, channels]`.
+      image: images, shape `[batch, height, width, channels]` or `[height, width, channels]`.
 
     Raises:
-      ValueError: if it has other axes.
+      ValueError: if `image` does not have 3 or 4 axes.
 
     >>> tf.image.flip_up_down([[[1]], [[2]]]).numpy().ravel()
     array([2, 1], dtype=int32)
@@ -53,11 +53,11 @@ def central_crop(image: TensorLike, central_fraction: Any) -> Tensor:
     """Returns the middle part of images.
 
     Args:
-      image: shape `[batch, height, width, channels]`, or `[height, width, channels]`.
-      central_fraction: the part of height and width that stays, over 0 and up to 1.
+      image: images, shape `[batch, height, width, channels]` or `[height, width, channels]`.
+      central_fraction: the fraction of height and width to keep, above 0 and up to 1.
 
     Raises:
-      ValueError: if the fraction is out of range, or the image has fewer than 3 or more than 4 axes.
+      ValueError: if `central_fraction` is out of range, or `image` does not have 3 or 4 axes.
 
     >>> tf.image.central_crop(tf.reshape(tf.range(16), [4, 4, 1]), 0.5).numpy().ravel()
     array([ 5,  6,  9, 10], dtype=int32)
@@ -73,7 +73,7 @@ def central_crop(image: TensorLike, central_fraction: Any) -> Tensor:
 
 
 def _middle(images: Tensor, axis: int, fraction: float) -> tuple[Any, Any]:
-    """Returns where the middle part of an axis begins, and its length."""
+    """Returns the start and length of the middle part of an axis."""
     static_length = None if images.shape.rank is None else images.shape[axis]
     if static_length is not None:
         start = int((static_length - static_length * fraction) / 2)

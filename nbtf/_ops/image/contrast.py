@@ -1,4 +1,4 @@
-"""How images are changed."""
+"""Contrast of images."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from nbtf.errors import InvalidArgumentError
 @op("T float32 -> T", T=frozenset({float16, float32}))
 def AdjustContrastv2(xp: Any, images: Any, contrast_factor: Any) -> Any:
     if images.ndim < 3 or contrast_factor.ndim:
-        raise ValueError("no images")
+        raise ValueError("images must have at least three axes")
     height, width = images.shape[-3:-1]
     mean = join(xp, xp.add, images, (-3, -2), xp.float32, True) / xp.float32(max(height * width, 1))
     return ((images - mean) * contrast_factor + mean).astype(images.dtype)
@@ -38,19 +38,19 @@ unregistered(AdjustContrastv2)
 
 
 def adjust_contrast(images: TensorLike, contrast_factor: TensorLike) -> Tensor:
-    """Moves the values of each channel of an image away from their mean, or towards it.
+    """Returns images with a changed contrast: values move away from each channel's mean, or towards it.
 
-    TensorFlow has no gradient for it: asking a tape for one is a LookupError.
+    As in TensorFlow, this op has no gradient: requesting one raises LookupError.
 
     Args:
-      images: shape `[..., height, width, channels]`; integers stand for fractions of the largest one.
-      contrast_factor: how far: 1 changes nothing, 0 leaves the mean.
+      images: images, shape `[..., height, width, channels]`; integers count as fractions of the largest integer.
+      contrast_factor: the factor of the distance from the mean: 1 changes nothing, 0 leaves only the mean.
 
     Returns:
-      The images, of their shape and dtype.
+      The images, with the same shape and dtype.
 
     Raises:
-      InvalidArgumentError: `images` has fewer than three axes, or `contrast_factor` is not a scalar.
+      InvalidArgumentError: if `images` has fewer than three axes, or `contrast_factor` is not a scalar.
 
     >>> tf.image.adjust_contrast([[[1.0], [3.0]]], 2.0).numpy().tolist()
     [[[0.0], [4.0]]]
@@ -64,5 +64,5 @@ def adjust_contrast(images: TensorLike, contrast_factor: TensorLike) -> Tensor:
     changed = AdjustContrastv2(multiply(cast(pictures, float32), 1 / largest), factor)
     if not picture_dtype.is_integer:
         return cast(changed, picture_dtype)
-    # Source: TensorFlow's convert_image_dtype: half a step is added before fractions are cut off.
+    # Source: TensorFlow's convert_image_dtype: half a step is added before truncation.
     return saturate_cast(clip_by_value(multiply(changed, largest + 0.5), 0.0, largest), picture_dtype)

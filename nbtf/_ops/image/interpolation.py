@@ -1,4 +1,4 @@
-"""Which pixels along an axis make a pixel of a resized image, and with which weights.
+"""Interpolation: the pixels along an axis that form a pixel of a resized image, and their weights.
 
 Source: TensorFlow, `core/util/image_resizer_state.h`, and `core/kernels/image/` `resize_bilinear_op.cc`,
 `resize_bicubic_op.cc`, `resize_area_op.cc`, `resize_nearest_neighbor_op.cc`, `scale_and_translate_op.cc` and
@@ -14,28 +14,28 @@ from typing import Any, NamedTuple
 from nbtf._ops.arrays.index_writes import joined_at
 
 _TABLE = 1024
-"""How many steps between two pixels the weights of bicubic interpolation tell apart."""
+"""Number of steps between two pixels in the table of bicubic weights."""
 
 _SMALLEST_SUM = 1000 * 1.17549435e-38
-"""Weights that add up to less are not scaled."""
+"""Weights with a smaller sum are not normalized."""
 
 
 class Taps(NamedTuple):
-    """For each new pixel the old ones that make it: both matrices have a row per new pixel."""
+    """The old pixels that form each new pixel, and their weights: both matrices have one row per new pixel."""
 
     indices: Any
     weights: Any
 
 
 def centers(xp: Any, length: int, new_length: int, half: bool) -> Any:
-    """Returns where new pixels lie among the old ones: their centers for `half`, else their corners."""
+    """Returns the positions of new pixels among the old ones: centers if `half`, otherwise corners."""
     scale = xp.float32(length) / xp.float32(new_length)
     positions = xp.arange(new_length, dtype=xp.float32)
     return (positions + xp.float32(0.5)) * scale - xp.float32(0.5) if half else positions * scale
 
 
 def nearest(xp: Any, length: int, new_length: int, half: bool) -> Any:
-    """Returns the index of the old pixel that is nearest to each new one."""
+    """Returns the index of the nearest old pixel for each new one."""
     scale = xp.float32(length) / xp.float32(new_length)
     positions = xp.floor((xp.arange(new_length, dtype=xp.float32) + xp.float32(0.5 if half else 0)) * scale)
     return xp.minimum(positions, length - 1).astype(xp.int64)
@@ -51,7 +51,7 @@ def linear(xp: Any, length: int, new_length: int, half: bool) -> Taps:
 
 
 def cubic(xp: Any, length: int, new_length: int, half: bool) -> Taps:
-    """Returns the four neighbours of each new pixel; those outside of the image count for nothing where `half`."""
+    """Returns the four neighbours of each new pixel; if `half`, those outside the image have weight 0."""
     positions = centers(xp, length, new_length, half)
     floor = xp.floor(positions)
     step = xp.rint((positions - floor) * _TABLE) / xp.float32(_TABLE)
@@ -70,7 +70,7 @@ def _normalised(xp: Any, weights: Any) -> Any:
 
 
 def area(xp: Any, length: int, new_length: int, axis: int) -> Taps:
-    """Returns the old pixels that each new one covers, weighted by the part that it covers, alike along both axes."""
+    """Returns the old pixels that each new one covers, weighted by the covered fraction, for either axis."""
     scale = xp.float32(length) / xp.float32(new_length)
     first = xp.arange(new_length, dtype=xp.float32) * scale
     last = xp.arange(1, new_length + 1, dtype=xp.float32) * scale
@@ -89,7 +89,7 @@ def _triangle(xp: Any, x: Any) -> Any:
 
 
 def keys_cubic(xp: Any, x: Any, a: float = -0.5) -> Any:
-    """Returns the weights of Keys' cubic kernel of some sharpness at some distances."""
+    """Returns the weights of Keys' cubic kernel at some distances; `a` is its sharpness."""
     x = abs(x)
     near, far = (((a + 2) * x - (a + 3)) * x) * x + 1, ((a * x - 5 * a) * x + 8 * a) * x - 4 * a
     return xp.where(x >= 2, 0, xp.where(x >= 1, far, near)).astype(xp.float32)
@@ -125,22 +125,22 @@ KERNELS: dict[str, tuple[float, Callable[[Any, Any], Any]]] = {
     "lanczos3": (3.0, _lanczos(3)),
     "lanczos5": (5.0, _lanczos(5)),
 }
-"""By name: the radius, and what returns the weights at some distances."""
+"""By name, the radius and the function that returns the weights at some distances."""
 
 
 class Placing(NamedTuple):
-    """Where new pixels lie among the old ones, and how those around are weighted."""
+    """The positions of new pixels among the old ones, and the weighting of their surroundings."""
 
     scale: tuple[float, float]
     """New pixels per old pixel, for rows and columns."""
     translation: tuple[float, float]
-    """New pixels by which the image is moved."""
+    """Offset of the image, in new pixels."""
     kernel: str
     antialias: bool
 
 
 def spans(xp: Any, length: int, new_length: int, placing: Placing, axis: int) -> Taps:
-    """Returns the old pixels within the radius of a kernel around each new one; axis 0 is that of rows."""
+    """Returns the old pixels within a kernel's radius around each new one; axis 0 is for rows."""
     radius, weigh = KERNELS[placing.kernel]
     inverse = xp.float32(1) / xp.float32(placing.scale[axis])
     width = max(float(inverse), 1.0) if placing.antialias else 1.0
@@ -169,7 +169,7 @@ def mixed(xp: Any, array: Any, axis: int, taps: Taps) -> Any:
 
 
 def spread(xp: Any, array: Any, axis: int, taps: Taps, length: int) -> Any:
-    """Returns what flows back to an array of a length that `mixed` has resized along an axis."""
+    """Returns the gradient of an array of this length that `mixed` has resized along an axis."""
     rows = xp.moveaxis(array, axis, 0)
     shape = (-1,) + (1,) * (rows.ndim - 1)
     result = xp.zeros((length, *rows.shape[1:]), rows.dtype)

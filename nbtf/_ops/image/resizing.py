@@ -1,4 +1,4 @@
-"""How images get another size."""
+"""Resizes images."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from nbtf.errors import InvalidArgumentError
 
 
 def _resized(images: Any, size: Any, **attrs: Any) -> Dims:
-    """The rule of resized images: two lengths are asked for, the others stay."""
+    """Returns the shape of resized images: two requested lengths, the others unchanged."""
     height, width = (None, None) if size is UNKNOWN else size
     batch, channels = (None, None) if images.shape is None else (images.shape[0], images.shape[-1])
     return batch, height, width, channels
@@ -51,7 +51,7 @@ def _as_floats(images: Spec, size: Any, **attrs: Any) -> Spec:
 def ResizeBilinear(xp: Any, images: Any, size: tuple[int, ...], half_pixel_centers: bool) -> Any:
     _check(images, size)
     pixels = images.astype(xp.float32)
-    for axis in (2, 1):  # as TensorFlow does, which shows in the last bit
+    for axis in (2, 1):  # in TensorFlow's order, which affects the last bit
         taps = interpolation.linear(xp, images.shape[axis], size[axis - 1], half_pixel_centers)
         shape = [1, 1, 1, 1]
         shape[axis] = -1
@@ -74,7 +74,7 @@ def ResizeBilinearGrad(xp: Any, grads: Any, original_image: Any, half_pixel_cent
 
 
 def _by(taps_of: Callable[..., interpolation.Taps], half: bool) -> Callable[..., interpolation.Taps]:
-    """Returns what weighs neighbours alike along rows and columns."""
+    """Returns a function that weights neighbours the same way along rows and columns."""
 
     def by(xp: Any, length: int, new_length: int, axis: int) -> interpolation.Taps:
         return taps_of(xp, length, new_length, half)
@@ -83,7 +83,7 @@ def _by(taps_of: Callable[..., interpolation.Taps], half: bool) -> Callable[...,
 
 
 def _spread(xp: Any, grads: Any, image: Any, taps_of: Any) -> Any:
-    """Returns what flows back to images that were resized."""
+    """Returns the gradient of resized images."""
     for axis in (1, 2):
         length = image.shape[axis]
         grads = interpolation.spread(xp, grads, axis, taps_of(xp, length, grads.shape[axis], axis - 1), length)
@@ -173,7 +173,7 @@ ResizeArea.infer(_as_floats)
 
 
 def _as_pair(value: Any) -> tuple[float, ...]:
-    """Returns two numbers, of a list or a tensor."""
+    """Returns two numbers from a list or a tensor."""
     plain = value.numpy() if isinstance(value, Tensor) else value
     return tuple([float(number) for number in plain])
 
@@ -235,7 +235,7 @@ unregistered(
 
 
 class ResizeMethod:
-    """The methods of `tf.image.resize`: how a pixel is made of those around it.
+    """The interpolation methods of `tf.image.resize`.
 
     >>> tf.image.ResizeMethod.BILINEAR
     'bilinear'
@@ -263,23 +263,23 @@ def resize(
     antialias: bool = False,
     name: str | None = None,
 ) -> Tensor:
-    """Returns images in another size.
+    """Returns images resized to another size.
 
-    Gradients flow through all methods but `"area"`, as in TensorFlow.
+    Gradients flow through all methods except `"area"`, as in TensorFlow.
 
     Args:
-      images: shape `[batch, height, width, channels]`, or `[height, width, channels]`.
-      size: new height and new width, two positive integers.
+      images: images, shape `[batch, height, width, channels]` or `[height, width, channels]`.
+      size: the new height and width, two positive integers.
       method: one of `tf.image.ResizeMethod`; `"bilinear"` by default.
-      preserve_aspect_ratio: whether the size is only the largest that is allowed; False by default.
-      antialias: whether a filter is applied where images get smaller; False by default.
+      preserve_aspect_ratio: whether to keep the proportions, with `size` as the maximum; False by default.
+      antialias: whether to apply a filter when downscaling; False by default.
       name: accepted and ignored.
 
     Returns:
-      The images as float32; for `"nearest"` of their own dtype.
+      The images as float32; with `"nearest"`, in their own dtype.
 
     Raises:
-      ValueError: if `images` has other axes, `size` is not two integers, or there is no such method.
+      ValueError: if `images` does not have 3 or 4 axes, `size` is not two integers, or the method is unknown.
       InvalidArgumentError: if a length is zero.
 
     >>> image = tf.reshape(tf.range(16.0), [4, 4, 1])
@@ -322,7 +322,7 @@ def resize(
 
 
 def _size(size: Any) -> Any:
-    """Returns a size as a list of two integers, or as a tensor whose value is only known when the function runs."""
+    """Returns a size as a list of two integers, or as a tensor if its value is known only when the function runs."""
     try:
         tensor = as_tensor(size, int32)
     except (TypeError, ValueError):
@@ -338,7 +338,7 @@ def _size(size: Any) -> Any:
 
 
 def _fitting(images: Tensor, size: Any) -> Any:
-    """Returns the largest size within another one that has the proportions of images."""
+    """Returns the largest size within `size` that has the proportions of the images."""
     lengths_before = cast(shape_of(images)[1:3], float32)
     scales = cast(as_tensor(size, int32), float32) / lengths_before
     fitting = cast(rounded(minimum(scales[0], scales[1]) * lengths_before), int32)

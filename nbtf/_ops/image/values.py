@@ -1,4 +1,4 @@
-"""How the values of images become those of another dtype, brightness or color."""
+"""Converts the dtype, brightness and colour of images."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from nbtf._runtime.tensor import Tensor
 from nbtf._types import DTypeLike, TensorLike, as_dtype, float16, float32
 
 _SHARES = [0.2989, 0.587, 0.114]
-"""What red, green and blue contribute to brightness. Source: TensorFlow, `python/ops/image_ops_impl.py`."""
+"""The weights of red, green and blue in the brightness. Source: TensorFlow, `python/ops/image_ops_impl.py`."""
 
 
 def convert_image_dtype(image: TensorLike, dtype: DTypeLike, saturate: bool = False, name: str | None = None) -> Tensor:
@@ -26,7 +26,7 @@ def convert_image_dtype(image: TensorLike, dtype: DTypeLike, saturate: bool = Fa
     Args:
       image: an image of a floating-point or integer dtype.
       dtype: the dtype of the result.
-      saturate: whether values outside of the range are clipped; False by default.
+      saturate: whether to clip values outside the range; False by default.
       name: accepted and ignored.
 
     Raises:
@@ -57,7 +57,7 @@ def adjust_brightness(image: TensorLike, delta: Any) -> Tensor:
     """Returns an image with an amount added to its values.
 
     Args:
-      image: an image; integers count as fractions of the largest.
+      image: an image; integers count as fractions of the largest integer.
       delta: the amount, a scalar; useful from -1 to 1.
 
     Raises:
@@ -76,11 +76,11 @@ def rgb_to_grayscale(images: TensorLike, name: str | None = None) -> Tensor:
     """Returns the brightness of images with the channels red, green and blue.
 
     Args:
-      images: shape `[..., 3]`.
+      images: images, shape `[..., 3]`.
       name: accepted and ignored.
 
     Returns:
-      Images of shape `[..., 1]`, of the same dtype.
+      Images of shape `[..., 1]` and the same dtype.
 
     Raises:
       AttributeError: if the dtype is neither floating-point nor integer.

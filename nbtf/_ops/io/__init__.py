@@ -1,1 +1,1 @@
-"""Files, bytes and records."""
+"""Files, serialization and records: `tf.io`."""

@@ -1,4 +1,4 @@
-"""How lines of a table become columns. All of it runs on the CPU.
+"""Parses CSV lines into columns. Everything runs on the CPU.
 
 Source of rules and errors: TensorFlow, `tensorflow/core/kernels/decode_csv_op.cc`.
 """
@@ -68,7 +68,7 @@ def DecodeCSV(
 
 
 def _value(field: bytes, dtype: DType, subject: str) -> Any:
-    """Returns a field as a value of a dtype."""
+    """Returns a field converted to a dtype."""
     if dtype is string:
         return field
     bits = _BITS.get(dtype)
@@ -139,24 +139,24 @@ def decode_csv(
     select_cols: Sequence[int] | None = None,
     name: str | None = None,
 ) -> list[Tensor]:
-    """Returns the columns of lines of a table.
+    """Returns the columns of CSV lines.
 
     Args:
-      records: lines, texts of any shape.
-      record_defaults: for each column a list of one value, which gives the dtype and stands for an empty field; an
-        empty tensor gives the dtype of a column that must not be empty.
+      records: the lines, a string tensor of any shape.
+      record_defaults: for each column, a list with one value, which gives the dtype and replaces empty fields; an
+        empty tensor gives the dtype of a column whose fields must not be empty.
       field_delim: the character between fields; a comma by default.
       use_quote_delim: whether `"` encloses a field; True by default.
-      na_value: a text that counts as an empty field.
-      select_cols: numbers of the columns that are returned, in order; all when None.
+      na_value: a string that counts as an empty field; none by default.
+      select_cols: the indices of the columns to return, in ascending order; all by default.
       name: accepted and ignored.
 
     Returns:
-      A tensor per column, in the shape of `records`.
+      One tensor per column, each with the shape of `records`.
 
     Raises:
-      ValueError: if `select_cols` does not increase, or its length differs from that of `record_defaults`.
-      InvalidArgumentError: if a line has other fields.
+      ValueError: if `select_cols` is not strictly increasing, or its length differs from that of `record_defaults`.
+      InvalidArgumentError: if the fields of a line do not match `record_defaults`.
 
     >>> [column.numpy().tolist() for column in tf.io.decode_csv(["1,a", "2,"], [[0], ["none"]])]
     [[1, 2], [b'a', b'none']]

@@ -1,4 +1,4 @@
-"""How default values are read, which ops keep as plain data, inside functions as well."""
+"""Reads default values, which ops keep as plain data, even inside functions."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from nbtf._types import DType
 
 
 def read_default(value: Any, dtype: DType | None = None) -> tuple[Any, DType]:
-    """Returns a default value as an array of this computer, and its dtype.
+    """Returns a default value as an array in host memory, and its dtype.
 
     Args:
       value: a Python value, an array or a tensor.
-      dtype: what its dtype must be; the value's own when None.
+      dtype: the required dtype; any by default.
 
     Raises:
-      ValueError: if it is a tensor whose value is only known when the function runs, or its dtype differs.
+      ValueError: if `value` is a tensor whose value is known only when the function runs, or its dtype differs.
     """
     if hasattr(value, "static_value"):
         array = value.static_value()

@@ -1,4 +1,4 @@
-"""How tensors become bytes, and bytes tensors: base64, and TensorFlow's messages. All of it runs on the CPU."""
+"""Converts tensors to bytes and back: base64 and TensorFlow's protocol buffers. Everything runs on the CPU."""
 
 from __future__ import annotations
 
@@ -36,11 +36,11 @@ def _(input: Spec, pad: bool) -> Spec:
 
 
 def encode_base64(input: TensorLike, pad: bool = False, name: str | None = None) -> Tensor:
-    """Returns texts in web-safe base64, in which `-` and `_` replace `+` and `/`.
+    """Returns strings encoded as web-safe base64, in which `-` and `_` replace `+` and `/`.
 
     Args:
-      input: texts of any shape.
-      pad: whether `=` fills up the last group; False by default.
+      input: a string tensor of any shape.
+      pad: whether to pad the last group with `=`; False by default.
       name: accepted and ignored.
 
     >>> tf.io.encode_base64("duck").numpy()
@@ -72,14 +72,14 @@ def _(input: Spec) -> Spec:
 
 
 def decode_base64(input: TensorLike, name: str | None = None) -> Tensor:
-    """Returns the texts behind web-safe base64, with or without `=` at the end.
+    """Returns strings decoded from web-safe base64, with or without `=` at the end.
 
     Args:
-      input: texts of any shape.
+      input: a string tensor of any shape.
       name: accepted and ignored.
 
     Raises:
-      InvalidArgumentError: if a text is not web-safe base64.
+      InvalidArgumentError: if a string is not web-safe base64.
 
     >>> tf.io.decode_base64("ZHVjaw").numpy()
     b'duck'
@@ -98,7 +98,7 @@ def _(tensor: Spec) -> Spec:
 
 
 def serialize_tensor(tensor: TensorLike, name: str | None = None) -> Tensor:
-    """Returns a tensor as the bytes of a `TensorProto`, a scalar text.
+    """Returns a tensor serialized as a `TensorProto`, a scalar string.
 
     Args:
       tensor: a tensor of any dtype and shape.
@@ -135,15 +135,15 @@ def _(serialized: Spec, out_type: DType) -> None:
 
 
 def parse_tensor(serialized: TensorLike, out_type: DTypeLike, name: str | None = None) -> Tensor:
-    """Returns the tensor that `serialize_tensor` has made bytes of.
+    """Returns a tensor that `serialize_tensor` has serialized.
 
     Args:
-      serialized: the bytes, a scalar text.
+      serialized: the bytes, a scalar string.
       out_type: the dtype of the tensor.
       name: accepted and ignored.
 
     Raises:
-      InvalidArgumentError: if these are not the bytes of a tensor, or of one of another dtype.
+      InvalidArgumentError: if `serialized` is not a serialized tensor, or the tensor has another dtype.
 
     >>> tf.io.parse_tensor(tf.io.serialize_tensor(["a"]), tf.string).numpy()
     array([b'a'], dtype=object)

@@ -1,4 +1,4 @@
-"""How the bytes of `tf.train.Example` become tensors. All of it runs on the CPU.
+"""Parses serialized `tf.train.Example` messages to tensors. Everything runs on the CPU.
 
 Source of rules and errors: TensorFlow, `core/util/example_proto_fast_parsing.cc` and `python/ops/parsing_ops.py`.
 """
@@ -32,7 +32,7 @@ _LISTS = {float32: "float", int64: "int64", string: "string"}
 
 
 class Column(NamedTuple):
-    """One feature as the op reads it."""
+    """A feature to read."""
 
     key: str
     dtype: DType
@@ -41,7 +41,7 @@ class Column(NamedTuple):
     layout: str
     """`fixed`, `steps` or `sparse`."""
     default: Any = None
-    """The values of an example without the feature, in a tuple; what pads steps; None where it is required."""
+    """The default values as a tuple, which also pad steps; None if the feature is required."""
 
 
 def _as_columns(columns: Any) -> tuple[Column, ...]:
@@ -95,10 +95,10 @@ def _prefix(names: Sequence[bytes], number: int, is_batch: bool) -> str:
 
 
 def _values(example: dict[str, Any], column: Column, prefix: str) -> Any:
-    """Returns the values of a feature in an example; None where it has none.
+    """Returns the values of a feature in an example, or None if the feature is missing.
 
     Raises:
-      InvalidArgumentError: if they have another dtype.
+      InvalidArgumentError: if the values have another dtype.
     """
     listed = example.get(column.key)
     if listed is None:
@@ -166,7 +166,7 @@ _SHAPED = {"fixed": _fixed, "steps": _steps, "sparse": _sparse}
 
 
 def _batch_of(column: Column, batch: Any) -> list[Any]:
-    """Returns the shapes of what is made of a feature, for the shape of the texts; None if its rank is not known."""
+    """Returns the shapes of a feature's tensors for a batch shape, which is None if its rank is unknown."""
     if column.layout == "sparse":
         rank = None if batch is None else len(batch) + 1
         return [(None, rank), (None,), (rank,)]
@@ -192,18 +192,18 @@ def parse_example(
     """Returns the features of serialized `tf.train.Example` messages.
 
     Args:
-      serialized: a vector of texts, or one text.
-      features: what to read, by name: `FixedLenFeature`, `VarLenFeature`, `FixedLenSequenceFeature` or
+      serialized: a vector of strings, or a single string.
+      features: the features to read, by name: `FixedLenFeature`, `VarLenFeature`, `FixedLenSequenceFeature` or
         `SparseFeature`.
-      example_names: names of the examples, for errors.
+      example_names: names of the examples for error messages; none by default.
       name: accepted and ignored.
 
     Returns:
       Tensors by name; sparse tensors for `VarLenFeature` and `SparseFeature`.
 
     Raises:
-      ValueError: if `features` is empty, or a feature has an unknown class.
-      InvalidArgumentError: if an example lacks a feature or has other values.
+      ValueError: if `features` is empty, or a feature's class is unknown.
+      InvalidArgumentError: if an example lacks a feature, or a feature's values do not fit.
 
     >>> feature = tf.train.Feature(int64_list=tf.train.Int64List(value=[1, 2]))
     >>> data = tf.train.Example(features=tf.train.Features(feature={"a": feature})).SerializeToString()
@@ -232,7 +232,7 @@ def _dtypes_of(column: Column) -> tuple[DType, ...]:
 
 
 def _columns_of(features: Mapping[str, Any]) -> list[Column]:
-    """Returns what the op reads, each feature once."""
+    """Returns the features that the op reads, each once."""
     columns: dict[str, Column] = {}
     for key in sorted(features):
         feature = features[key]
@@ -288,7 +288,7 @@ def _listed(keys: Any) -> list[Any]:
 
 
 def _joined(tensors: dict[str, Any], key: str, feature: Any) -> Any:
-    """Returns the tensor of a feature; that of a `SparseFeature` is made of several tensors."""
+    """Returns the tensor of a feature; for a `SparseFeature`, builds it from several tensors."""
     if not isinstance(feature, SparseFeature):
         return tensors[key]
     values = tensors[feature.value_key]
@@ -307,9 +307,9 @@ def parse_single_example(
     """Returns the features of one serialized `tf.train.Example`.
 
     Args:
-      serialized: the bytes, a scalar text.
-      features: what to read, by name; see `parse_example`.
-      example_names: name of the example, for errors.
+      serialized: the bytes, a scalar string.
+      features: the features to read, by name; see `parse_example`.
+      example_names: name of the example for error messages; none by default.
       name: accepted and ignored.
 
     Returns:
@@ -317,7 +317,7 @@ def parse_single_example(
 
     Raises:
       ValueError: if `serialized` is not a scalar, or `features` is empty.
-      InvalidArgumentError: if the example lacks a feature or has other values.
+      InvalidArgumentError: if the example lacks a feature, or a feature's values do not fit.
 
     >>> feature = tf.train.Feature(int64_list=tf.train.Int64List(value=[1, 2]))
     >>> data = tf.train.Example(features=tf.train.Features(feature={"a": feature})).SerializeToString()

@@ -1,4 +1,4 @@
-"""How files are read and written by ops. All of it runs on the CPU."""
+"""Ops that read and write files. Everything runs on the CPU."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def read_file(filename: TensorLike, name: str | None = None) -> Tensor:
 
     Raises:
       NotFoundError: if the file does not exist.
-      FailedPreconditionError: if it is a folder, a device or a pipe.
+      FailedPreconditionError: if `filename` is a folder, a device or a pipe.
 
     >>> path = str(getfixture("tmp_path") / "a.txt")
     >>> tf.io.write_file(path, "text")
@@ -61,7 +61,7 @@ def _(filename: Spec, contents: Spec) -> list[Spec]:
 
 
 def write_file(filename: TensorLike, contents: TensorLike, name: str | None = None) -> Any:
-    """Writes a file in one step, and makes the folders above it.
+    """Writes a file atomically and creates missing parent folders.
 
     Args:
       filename: path of the file, a scalar.
@@ -69,7 +69,7 @@ def write_file(filename: TensorLike, contents: TensorLike, name: str | None = No
       name: accepted and ignored.
 
     Raises:
-      FailedPreconditionError: if the path is that of a folder.
+      FailedPreconditionError: if `filename` is a folder.
 
     >>> tf.io.write_file(str(getfixture("tmp_path") / "a.txt"), "text")
     """
@@ -93,14 +93,14 @@ def _(pattern: Spec) -> Spec:
 
 
 def matching_files(pattern: TensorLike, name: str | None = None) -> Tensor:
-    """Returns the paths that match one or more patterns, in order.
+    """Returns the paths that match one or more patterns, sorted.
 
     Args:
       pattern: a pattern such as `*.txt`, or a vector of patterns.
       name: accepted and ignored.
 
     Returns:
-      A vector of texts.
+      A vector of strings.
 
     >>> path = str(getfixture("tmp_path") / "a.txt")
     >>> tf.io.write_file(path, "text")

@@ -1,1 +1,1 @@
-"""Matrices: products, systems of equations, decompositions, norms: `tf.linalg`."""
+"""Linear algebra: products, linear systems, decompositions and norms: `tf.linalg`."""

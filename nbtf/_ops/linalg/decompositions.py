@@ -1,4 +1,4 @@
-"""How matrices are taken apart: Cholesky, QR, singular values, eigenvalues."""
+"""Matrix decompositions: Cholesky, QR, singular values, eigenvalues."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ from nbtf.errors import UnimplementedError
 @op("T -> T", T=SOLVED)
 def Cholesky(xp: Any, input: Any) -> Any:
     if input.ndim < 2 or input.shape[-1] != input.shape[-2]:
-        raise ValueError("square matrices")
+        raise ValueError("expected square matrices")
     try:
         with failing(xp):
             return xp.linalg.cholesky(input)
-    except xp.linalg.LinAlgError:  # TensorFlow gives nan for those that are not positive definite
+    except xp.linalg.LinAlgError:  # TensorFlow returns nan for matrices that are not positive definite
         if input.ndim == 2:
             return xp.tril(xp.full(input.shape, float("nan"), input.dtype))
         factors = [Cholesky.kernel(xp, matrix) for matrix in input.reshape(-1, *input.shape[-2:])]
@@ -44,14 +44,14 @@ def Cholesky(xp: Any, input: Any) -> Any:
 
 
 def cholesky(input: TensorLike, name: str | None = None) -> Tensor:
-    """Computes Cholesky factors: lower triangles `L` with `L @ adjoint(L) == input`.
+    """Computes Cholesky factors: lower triangular matrices `L` with `L @ adjoint(L) == input`.
 
     Args:
       input: symmetric positive definite float32, float64 or complex matrices, shape `[..., n, n]`; only their lower
         triangle is read.
 
     Returns:
-      The factors, of `input`'s shape; nan where a matrix is not positive definite.
+      The factors, of `input`'s shape; nan if a matrix is not positive definite.
 
     >>> tf.linalg.cholesky([[4.0, 2.0], [2.0, 2.0]]).numpy()
     array([[2., 0.],
@@ -78,13 +78,13 @@ def _(call: Call, grad: Tensor) -> Gradients:
 
 
 class Factors(NamedTuple):
-    """Orthogonal matrices `q` and upper triangles `r`."""
+    """Orthogonal matrices `q` and upper triangular matrices `r`."""
 
     q: Tensor
     r: Tensor
 
 
-Factors.__name__ = "Qr"  # as TensorFlow's prints
+Factors.__name__ = "Qr"  # the class name that TensorFlow prints
 
 
 @op("T -> T T", T=SOLVED)
@@ -98,10 +98,10 @@ def qr(input: TensorLike, full_matrices: bool = False, name: str | None = None) 
 
     Args:
       input: float32, float64 or complex numbers, shape `[..., rows, columns]`.
-      full_matrices: makes `q` square; otherwise the smaller length is its number of columns.
+      full_matrices: whether to make `q` square; by default its number of columns is the smaller length.
 
     Returns:
-      A named tuple of `q`, whose columns are orthonormal, and `r`, 0 below its diagonal.
+      A named tuple of `q`, with orthonormal columns, and `r`, which is 0 below its diagonal.
 
     >>> q, r = tf.linalg.qr([[3.0, 1.0], [4.0, 2.0]])
     >>> tf.matmul(q, r).numpy().round(4)
@@ -130,8 +130,7 @@ def _(call: Call, grad_q: Tensor | None, grad_r: Tensor | None) -> Gradients:
     rows, columns = call.inputs[0].shape[-2:]
     if rows < columns or (call.attrs["full_matrices"] and rows != columns):
         raise UnimplementedError(
-            "The gradient of qr is there for matrices with as many rows as columns, or more, and for "
-            "full_matrices=False."
+            "The gradient of qr requires matrices with at least as many rows as columns and full_matrices=False."
         )
     grad_q = zeros_like(q) if grad_q is None else grad_q
     grad_r = zeros_like(r) if grad_r is None else grad_r
@@ -146,7 +145,7 @@ def _skew(matrix: Tensor) -> Tensor:
 
 
 def _divided(matrix: Tensor, triangle: Tensor) -> Tensor:
-    """Returns `matrix @ inverse(adjoint(triangle))` for an upper triangle."""
+    """Returns `matrix @ inverse(adjoint(triangle))` for an upper triangular matrix."""
     return adjoint(triangular_solve(triangle, adjoint(matrix), lower=False))
 
 
@@ -169,16 +168,16 @@ def Svd(xp: Any, input: Any, compute_uv: bool, full_matrices: bool) -> Any:
 def svd(tensor: TensorLike, full_matrices: bool = False, compute_uv: bool = True, name: str | None = None) -> Any:
     """Computes singular value decompositions, `u @ diag(s) @ adjoint(v) == tensor`.
 
-    NumPy's `svd` returns `u, s, v` with the last one transposed; this is TensorFlow's order.
+    The order is TensorFlow's; NumPy's `svd` returns `u`, `s` and the transpose of `v`.
 
     Args:
       tensor: float32, float64 or complex numbers, shape `[..., rows, columns]`.
-      full_matrices: makes `u` and `v` square.
-      compute_uv: returns the vectors as well as the values.
+      full_matrices: whether to make `u` and `v` square; False by default.
+      compute_uv: whether to return the singular vectors as well; True by default.
 
     Returns:
-      The singular values `s`, largest first, and with `compute_uv` a tuple of `s`, `u` and `v`, whose columns are
-      the singular vectors; all of them nan where a matrix is not finite.
+      The singular values `s` in descending order, or with `compute_uv` a tuple of `s`, `u` and `v`, whose columns are
+      the singular vectors; all are nan if a matrix is not finite.
 
     >>> s, u, v = tf.linalg.svd([[3.0, 0.0], [0.0, 4.0]])
     >>> s.numpy()
@@ -212,7 +211,7 @@ def _(call: Call, grad_s: Tensor | None, grad_u: Tensor | None = None, grad_v: T
         return [matmul(multiply(u, expand_dims(grad_s, -2)), v, adjoint_b=True)]
     rows, columns = x.shape[-2:]
     if x._dtype in COMPLEXES or (call.attrs["full_matrices"] and rows != columns):
-        raise UnimplementedError("The gradient of singular vectors is there for real numbers and full_matrices=False.")
+        raise UnimplementedError("The gradient of singular vectors requires real numbers and full_matrices=False.")
     s, u, v = call.outputs
     middle = _rotations(s, u, zeros_like(u) if grad_u is None else grad_u, False)
     middle = add(middle, _rotations(s, v, zeros_like(v) if grad_v is None else grad_v, True))
@@ -227,7 +226,7 @@ def _(call: Call, grad_s: Tensor | None, grad_u: Tensor | None = None, grad_v: T
 
 
 def _rotations(s: Tensor, vectors: Tensor, grad: Tensor, right: bool) -> Tensor:
-    """Returns what turning the singular vectors within their space contributes."""
+    """Returns the contribution of rotating the singular vectors within their space."""
     squares = square(s)
     gaps = subtract(expand_dims(squares, -2), expand_dims(squares, -1))
     turned = _skew(matmul(vectors, grad, adjoint_a=True))
@@ -251,7 +250,7 @@ def _eigen_partly(input: Any, compute_v: bool) -> list[Dims]:
 @op("T -> T*", T=SOLVED, partly=_eigen_partly)
 def SelfAdjointEigV2(xp: Any, input: Any, compute_v: bool) -> Any:
     if input.ndim < 2 or input.shape[-1] != input.shape[-2]:
-        raise ValueError("square matrices")
+        raise ValueError("expected square matrices")
     if input.shape[-1] == 1:
         return [input[..., 0], xp.ones_like(input)][: 1 + compute_v]
     triangles, nonfinite = zero_nonfinite(xp, xp.tril(input))
@@ -263,7 +262,7 @@ def SelfAdjointEigV2(xp: Any, input: Any, compute_v: bool) -> Any:
         else:
             values, vectors = xp.linalg.eigvalsh(triangles), None
     values = values.astype(input.dtype)
-    if nonfinite is not None:  # the vectors of the zeros that stood in are those of the unit matrix
+    if nonfinite is not None:  # the zeros used instead have the unit matrix as eigenvectors
         values = fill_nan(xp, values, nonfinite)
     return [values] if vectors is None else [values, vectors]
 
@@ -272,14 +271,14 @@ def eigh(tensor: TensorLike, name: str | None = None) -> tuple[Tensor, Tensor]:
     """Computes eigenvalues and eigenvectors of symmetric matrices.
 
     Args:
-      tensor: symmetric (or equal to their adjoint) float32, float64 or complex matrices, shape `[..., n, n]`; only
+      tensor: symmetric (or Hermitian) float32, float64 or complex matrices, shape `[..., n, n]`; only
         their lower triangle is read.
 
     Returns:
-      The eigenvalues, smallest first, shape `[..., n]`, and the eigenvectors in the columns of a matrix.
+      The eigenvalues in ascending order, shape `[..., n]`, and matrices with the eigenvectors as columns.
 
     Raises:
-      InvalidArgumentError: the matrices are not square, or one is not finite and has no eigenvalues.
+      InvalidArgumentError: if the matrices are not square, or a matrix is not finite and has no eigenvalues.
 
     >>> values, vectors = tf.linalg.eigh([[2.0, 0.0], [0.0, 1.0]])
     >>> values.numpy()
@@ -293,11 +292,11 @@ def eigvalsh(tensor: TensorLike, name: str | None = None) -> Tensor:
     """Computes eigenvalues of symmetric matrices.
 
     Args:
-      tensor: symmetric (or equal to their adjoint) float32, float64 or complex matrices, shape `[..., n, n]`; only
+      tensor: symmetric (or Hermitian) float32, float64 or complex matrices, shape `[..., n, n]`; only
         their lower triangle is read.
 
     Returns:
-      The eigenvalues, smallest first, shape `[..., n]`.
+      The eigenvalues in ascending order, shape `[..., n]`.
 
     >>> tf.linalg.eigvalsh([[2.0, 0.0], [0.0, 1.0]]).numpy()
     array([1., 2.], dtype=float32)
@@ -335,7 +334,7 @@ def logdet(matrix: TensorLike, name: str | None = None) -> Tensor:
       matrix: symmetric positive definite float32, float64 or complex matrices, shape `[..., n, n]`.
 
     Returns:
-      The logarithms, shape `[...]`; nan where a matrix is not positive definite.
+      The logarithms, shape `[...]`; nan if a matrix is not positive definite.
 
     >>> tf.linalg.logdet([[1.0, 0.0], [0.0, 1.0]]).numpy()
     np.float32(0.0)
@@ -347,19 +346,19 @@ def logdet(matrix: TensorLike, name: str | None = None) -> Tensor:
 def matrix_rank(
     a: TensorLike, tol: TensorLike | None = None, validate_args: bool = False, name: str | None = None
 ) -> Tensor:
-    """Counts the singular values of matrices that are not as good as zero.
+    """Computes the rank of matrices, the number of singular values above a tolerance.
 
     Args:
       a: float32, float64 or complex matrices, shape `[..., rows, columns]`.
-      tol: what counts as zero; as in NumPy where it is not given: the largest singular value times the longer side
-        times the distance from 1 to the next number of the dtype.
+      tol: the tolerance. By default, as in NumPy, the largest singular value times the longer side
+        times the dtype's machine epsilon.
       validate_args: accepted and ignored; the rank of the tensor is always checked.
 
     Returns:
-      int32 numbers, shape `[...]`.
+      The ranks, int32, shape `[...]`.
 
     Raises:
-      ValueError: `a` has less than two axes.
+      ValueError: if `a` has fewer than two axes.
 
     >>> tf.linalg.matrix_rank([[1.0, 2.0], [2.0, 4.0]]).numpy()
     np.int32(1)
@@ -375,4 +374,4 @@ def matrix_rank(
 
 
 _EPSILON = {float32: 2.0**-23, float64: 2.0**-52}
-"""The distance from 1 to the next number. Source: IEEE 754."""
+"""Machine epsilon, the distance from 1 to the next number. Source: IEEE 754."""

@@ -1,4 +1,4 @@
-"""How diagonals and bands of matrices are read, written and kept."""
+"""Diagonals and bands of matrices."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ LEFT_ALIGNED = {
     "LEFT_LEFT": (True, True),
     "RIGHT_RIGHT": (False, False),
 }
-"""Whether diagonals above and below the main one that are shorter than others stand at the left of their row."""
+"""The alignments of shorter diagonals above and below the main one: whether each is at the left of its row."""
 
 
 def as_range(k: Any) -> tuple[int, int]:
-    """Reads which diagonals are meant: the lowest and the highest, 0 being the main one."""
+    """Returns the lowest and highest diagonal of a range; 0 is the main one."""
     numbers = as_ints(k)
     if not numbers:
         raise InvalidArgumentError("diag_index must be a scalar or vector, received shape: [0]")
@@ -36,12 +36,12 @@ def as_range(k: Any) -> tuple[int, int]:
 
 
 def as_number(value: Any) -> Any:
-    """Reads a padding value."""
+    """Returns a padding value as a Python number."""
     return value.numpy() if isinstance(value, Tensor) else value
 
 
 def _entries(xp: Any, shape: Any, k: tuple[int, int], align: str, width: int) -> list[tuple[Any, ...]]:
-    """Returns for each diagonal, from the highest down: row and column indices, and its part of the packed row."""
+    """Returns, for each diagonal from the highest, its row and column indices and its part of the packed row."""
     rows, columns = shape[-2:]
     entries: list[tuple[Any, ...]] = []
     if align not in LEFT_ALIGNED:
@@ -65,21 +65,21 @@ def diag(
     padding_value: Any = 0,
     align: str = "RIGHT_LEFT",
 ) -> Tensor:
-    """Makes matrices of their diagonals.
+    """Returns matrices with the given diagonals.
 
     Args:
-      diagonal: shape `[..., length]`; several diagonals of each matrix, the highest first, `[..., count, length]`.
-      k: which diagonal: 0 the main one, above it positive; a pair for a range.
-      num_rows: how many rows; as few as fit when -1.
-      num_cols: how many columns; as few as fit when -1.
-      padding_value: what stands elsewhere.
-      align: where shorter diagonals of a range stand in their rows, above and below the main one.
+      diagonal: the diagonals, shape `[..., length]`; for several per matrix, the highest first, `[..., count, length]`.
+      k: the diagonal: 0 for the main one (default), positive above it; a pair for a range.
+      num_rows: number of rows; by default (-1) the smallest that fits.
+      num_cols: number of columns; by default (-1) the smallest that fits.
+      padding_value: the value of all other elements; 0 by default.
+      align: the alignment of shorter diagonals of a range in their rows, above and below the main one.
 
     Returns:
       Matrices, shape `[..., rows, columns]`.
 
     Raises:
-      InvalidArgumentError: the diagonals do not fit the matrices.
+      InvalidArgumentError: if the diagonals do not fit the matrices.
 
     >>> tf.linalg.diag([1, 2]).numpy()
     array([[1, 0],
@@ -107,7 +107,7 @@ def MatrixDiagV3(
 
 
 def _matrix_shape(shape: Any, k: tuple[int, int], rows: int, columns: int) -> tuple[Any, Any, Any]:
-    """Returns the lengths in front, the rows and the columns of matrices with such diagonals."""
+    """Returns the batch lengths, rows and columns of matrices with these diagonals."""
     several = k[0] != k[1]
     if len(shape) < 1 + several:
         raise InvalidArgumentError(f"diagonal must be at least {1 + several}-dim, received shape: {bracketed(shape)}")
@@ -143,19 +143,19 @@ def _(call: Call, grad: Tensor) -> Gradients:
 def diag_part(
     input: TensorLike, name: str | None = "diag_part", k: Any = 0, padding_value: Any = 0, align: str = "RIGHT_LEFT"
 ) -> Tensor:
-    """Reads diagonals of matrices.
+    """Returns diagonals of matrices.
 
     Args:
-      input: shape `[..., rows, columns]`.
-      k: which diagonal: 0 the main one, above it positive; a pair for a range.
-      padding_value: what fills the rows of shorter diagonals.
-      align: where those stand in their rows, above and below the main one.
+      input: matrices, shape `[..., rows, columns]`.
+      k: the diagonal: 0 for the main one (default), positive above it; a pair for a range.
+      padding_value: the value that pads shorter diagonals; 0 by default.
+      align: the alignment of shorter diagonals in their rows, above and below the main one.
 
     Returns:
-      The diagonal, shape `[..., length]`; those of a range, the highest first, shape `[..., count, length]`.
+      The diagonal, shape `[..., length]`; for a range, the diagonals, the highest first, `[..., count, length]`.
 
     Raises:
-      InvalidArgumentError: there are no matrices, or no such diagonals.
+      InvalidArgumentError: if `input` has fewer than two axes, or a diagonal does not exist.
 
     >>> tf.linalg.diag_part([[1, 2], [3, 4]]).numpy()
     array([1, 4], dtype=int32)
@@ -174,7 +174,7 @@ def MatrixDiagPartV3(xp: Any, input: Any, k: tuple[int, int], padding_value: Any
 
 
 def _packed_shape(shape: Any, k: tuple[int, int]) -> tuple[Any, ...]:
-    """Returns the shape of the diagonals of matrices."""
+    """Returns the shape of the packed diagonals of matrices."""
     if len(shape) < 2:
         raise InvalidArgumentError(f"input must be at least 2-dim, received shape: {bracketed(shape)}")
     *batch, rows, columns = shape
@@ -202,16 +202,16 @@ def _(call: Call, grad: Tensor) -> Gradients:
 def set_diag(
     input: TensorLike, diagonal: TensorLike, name: str | None = "set_diag", k: Any = 0, align: str = "RIGHT_LEFT"
 ) -> Tensor:
-    """Replaces diagonals of matrices.
+    """Returns matrices with diagonals replaced.
 
     Args:
-      input: shape `[..., rows, columns]`.
-      diagonal: as `tf.linalg.diag_part` would return it, of the same dtype.
-      k: which diagonal: 0 the main one, above it positive; a pair for a range.
-      align: where shorter diagonals of a range stand in their rows, above and below the main one.
+      input: matrices, shape `[..., rows, columns]`.
+      diagonal: the new diagonals, in the form that `tf.linalg.diag_part` returns, of the same dtype.
+      k: the diagonal: 0 for the main one (default), positive above it; a pair for a range.
+      align: the alignment of shorter diagonals of a range in their rows, above and below the main one.
 
     Raises:
-      InvalidArgumentError: the diagonals do not fit.
+      InvalidArgumentError: if the diagonals do not fit the matrices.
 
     >>> tf.linalg.set_diag([[1, 2], [3, 4]], [0, 0]).numpy()
     array([[0, 2],
@@ -252,15 +252,15 @@ def _(call: Call, grad: Tensor) -> Gradients:
 
 
 def band_part(input: TensorLike, num_lower: Any, num_upper: Any, name: str | None = None) -> Tensor:
-    """Keeps a band around the main diagonal of matrices; elsewhere is 0.
+    """Returns matrices with all elements outside a band around the main diagonal set to 0.
 
     Args:
-      input: shape `[..., rows, columns]`.
-      num_lower: how many diagonals below the main one are kept; all when negative.
-      num_upper: how many above.
+      input: matrices, shape `[..., rows, columns]`.
+      num_lower: number of diagonals to keep below the main one; all if negative.
+      num_upper: number of diagonals to keep above the main one; all if negative.
 
     Raises:
-      InvalidArgumentError: there are no matrices, or not as many diagonals.
+      InvalidArgumentError: if `input` has fewer than two axes, or not enough diagonals.
 
     >>> tf.linalg.band_part([[1, 2], [3, 4]], 0, -1).numpy()
     array([[1, 2],
@@ -279,7 +279,7 @@ def band_part(input: TensorLike, num_lower: Any, num_upper: Any, name: str | Non
 def MatrixBandPart(xp: Any, input: Any, num_lower: int, num_upper: int) -> Any:
     rows, columns = input.shape[-2:]
     if num_lower > rows or num_upper > columns:
-        raise ValueError("there are not as many diagonals")
+        raise ValueError("not enough diagonals")
     distance = xp.arange(rows)[:, None] - xp.arange(columns)
     mask = xp.ones(distance.shape, bool)
     if num_lower >= 0:
@@ -309,10 +309,10 @@ def _(call: Call, grad: Tensor) -> Gradients:
 
 
 def trace(x: TensorLike, name: str | None = None) -> Tensor:
-    """Sums the main diagonals of matrices.
+    """Returns the sums of the main diagonals of matrices.
 
     Args:
-      x: numbers, shape `[..., rows, columns]`.
+      x: a numeric tensor, shape `[..., rows, columns]`.
 
     Returns:
       The sums, shape `[...]`.
@@ -324,13 +324,13 @@ def trace(x: TensorLike, name: str | None = None) -> Tensor:
 
 
 def tensor_diag(diagonal: TensorLike, name: str | None = None) -> Tensor:
-    """Makes a tensor with a given tensor on its diagonal.
+    """Returns a tensor with a given tensor on its diagonal.
 
     Args:
-      diagonal: shape `[d0, ..., dn]`.
+      diagonal: the diagonal, shape `[d0, ..., dn]`.
 
     Returns:
-      A tensor of shape `[d0, ..., dn, d0, ..., dn]`, 0 where the two halves of an index differ.
+      A tensor of shape `[d0, ..., dn, d0, ..., dn]`, 0 wherever the two halves of an index differ.
 
     >>> tf.linalg.tensor_diag([1, 2]).numpy()
     array([[1, 0],
@@ -358,16 +358,16 @@ def _(call: Call, grad: Tensor) -> Gradients:
 
 
 def tensor_diag_part(input: TensorLike, name: str | None = None) -> Tensor:
-    """Reads the elements whose index has two equal halves.
+    """Returns the elements whose index has two equal halves.
 
     Args:
-      input: shape `[d0, ..., dn, d0, ..., dn]`.
+      input: a tensor of shape `[d0, ..., dn, d0, ..., dn]`.
 
     Returns:
-      A tensor of shape `[d0, ..., dn]`; a number is its own diagonal.
+      A tensor of shape `[d0, ..., dn]`.
 
     Raises:
-      InvalidArgumentError: the shape does not have two equal halves.
+      InvalidArgumentError: if the shape does not have two equal halves.
 
     >>> tf.linalg.tensor_diag_part([[1, 2], [3, 4]]).numpy()
     array([1, 4], dtype=int32)
@@ -379,7 +379,7 @@ def tensor_diag_part(input: TensorLike, name: str | None = None) -> Tensor:
 def DiagPart(xp: Any, input: Any) -> Any:
     half = input.shape[: input.ndim // 2]
     if input.shape != (*half, *half):
-        raise ValueError("two equal halves")
+        raise ValueError("the shape must have two equal halves")
     size = math.prod(half)
     return xp.diagonal(input.reshape(size, size)).reshape(half)
 

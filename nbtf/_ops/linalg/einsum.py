@@ -1,4 +1,4 @@
-"""How tensors are contracted: tensordot, and einsum with its little language."""
+"""Tensor contractions: tensordot and einsum."""
 
 from __future__ import annotations
 
@@ -25,19 +25,19 @@ from nbtf.errors import InvalidArgumentError
 
 
 def tensordot(a: TensorLike, b: TensorLike, axes: Any, name: str | None = None) -> Tensor:
-    """Sums the products of elements of `a` and `b` over pairs of axes.
+    """Returns the products of the elements of `a` and `b`, summed over pairs of axes.
 
     Args:
-      a: numbers.
-      b: numbers of the same dtype.
-      axes: how many of the last axes of `a` are paired with the first of `b`, or two lists of axes.
+      a: a numeric tensor.
+      b: a tensor of the same dtype.
+      axes: number of last axes of `a` to pair with the first axes of `b`, or two lists of axes.
 
     Returns:
-      A tensor with the axes of `a` that are left, then those of `b`.
+      A tensor with the remaining axes of `a`, then those of `b`.
 
     Raises:
-      ValueError: the axes do not pair up.
-      InvalidArgumentError: paired axes differ in length.
+      ValueError: if the axes cannot be paired.
+      InvalidArgumentError: if paired axes differ in length.
 
     >>> tf.tensordot([[1.0, 2.0]], [[3.0], [4.0]], axes=1).numpy()
     array([[11.]], dtype=float32)
@@ -81,7 +81,7 @@ def _innermost(a: Tensor, count: int) -> tuple[list[int], list[int]]:
 
 
 def _as_matrix(tensor: Tensor, summed: list[int], summed_first: bool) -> tuple[Tensor, list[int]]:
-    """Returns a matrix whose rows or columns are the summed axes, and the lengths of the others."""
+    """Returns a matrix whose rows or columns are the summed axes, and the lengths of the other axes."""
     shape, static_shape = lengths_of(tensor), tensor.shape
     free = [i for i in range(len(shape)) if i not in summed]
     order = [*summed, *free] if summed_first else [*free, *summed]
@@ -94,15 +94,15 @@ def _as_matrix(tensor: Tensor, summed: list[int], summed_first: bool) -> tuple[T
 
 
 def einsum(equation: str, *inputs: TensorLike, **kwargs: Any) -> Tensor:
-    """Multiplies tensors and sums over axes, as an equation says.
+    """Returns the product of tensors, summed over axes as described by an equation.
 
-    The equation names the axes of each input by letters and, after `->`, those of the result. Axes with the same
-    letter go together; those that the result does not name are summed. `...` stands for axes that broadcast.
+    The equation names the axes of each input with letters and, after `->`, those of the result. Axes with the same
+    letter are paired; axes that the result does not name are summed. `...` stands for axes that broadcast.
     Without `->`, the result has the letters that occur once, in alphabetical order.
 
     Args:
-      equation: such as `"ij,jk->ik"`, a product of matrices.
-      *inputs: as many tensors of one dtype as the equation names; more than two are multiplied two by two, the
+      equation: the equation, such as `"ij,jk->ik"` for a matrix product.
+      *inputs: the tensors that the equation names, of the same dtype; more than two are multiplied in pairs, the
         smallest result first.
       **kwargs: `name` and `optimize`, accepted and ignored.
 
@@ -110,8 +110,8 @@ def einsum(equation: str, *inputs: TensorLike, **kwargs: Any) -> Tensor:
       The result of the equation.
 
     Raises:
-      ValueError: the equation makes no sense.
-      InvalidArgumentError: a tensor does not suit it.
+      ValueError: if the equation is invalid.
+      InvalidArgumentError: if a tensor does not fit the equation.
 
     >>> tf.einsum("ij,kj->ik", [[1.0, 2.0]], [[3.0, 4.0]]).numpy()
     array([[11.]], dtype=float32)
@@ -158,7 +158,7 @@ def _read(equation: str, count: int) -> tuple[list[str], str]:
 
 
 def _result_letters(letters: str, other_terms: Sequence[str]) -> str:
-    """Returns the letters of a pair that are needed later."""
+    """Returns the letters of a pair that are needed afterwards."""
     needed = "".join(other_terms)
     dots = "..." if "..." in letters else ""
     return dots + "".join(dict.fromkeys(c for c in letters if c != "." and c in needed))
@@ -213,21 +213,21 @@ def _spelled_out(term: str, dots: int) -> list[str]:
 
 
 def _one_each(xp: Any, array: Any, labels: list[str]) -> tuple[Any, list[str]]:
-    """Returns an array that has each label once: of repeated ones, the diagonal."""
+    """Returns an array with each label once, taking the diagonal of repeated ones."""
     labels = list(labels)
     for label in dict.fromkeys(labels):
         while labels.count(label) > 1:
             first = labels.index(label)
             second = labels.index(label, first + 1)
             if array.shape[first] != array.shape[second]:
-                raise ValueError("axes of one name differ in length")
+                raise ValueError("axes with the same letter differ in length")
             array = xp.diagonal(array, 0, first, second)
             labels = [c for i, c in enumerate(labels) if i not in (first, second)] + [label]
     return array, labels
 
 
 def _summed(xp: Any, array: Any, labels: list[str], needed: Sequence[str]) -> tuple[Any, list[str]]:
-    """Sums the axes that nobody else names."""
+    """Sums the axes whose label appears nowhere else."""
     gone = tuple(i for i, label in enumerate(labels) if label not in needed)
     if not gone:
         return array, labels
@@ -239,10 +239,10 @@ def _in_order(array: Any, labels: list[str], order: list[str]) -> Any:
 
 
 def _multiplied(xp: Any, first: tuple[Any, list[str]], second: tuple[Any, list[str]], order: list[str]) -> Any:
-    """Multiplies two arrays as batches of matrices, which is much faster than element by element."""
+    """Multiplies two arrays as batches of matrices, which is much faster than multiplying elements."""
     (a, in_a), (b, in_b) = first, second
     both = [label for label in in_a if label in in_b]
-    batch = [label for label in order if label in both or label[0] == "."]  # broadcast axes are batches as well
+    batch = [label for label in order if label in both or label[0] == "."]  # broadcast axes are batch axes too
     inner = [label for label in both if label not in order]
     rows = [label for label in in_a if label not in both and label not in batch]
     columns = [label for label in in_b if label not in both and label not in batch]
@@ -257,7 +257,7 @@ def _multiplied(xp: Any, first: tuple[Any, list[str]], second: tuple[Any, list[s
 def _stacked(
     array: Any, labels: list[str], batch: list[str], rows: list[str], columns: list[str]
 ) -> tuple[Any, dict[str, int]]:
-    """Returns an array as matrices of some of its axes, and how long its axes are."""
+    """Returns an array reshaped to matrices, and the lengths of its axes."""
     lengths = dict(zip(labels, array.shape, strict=True))
     present = [label for label in batch if label in lengths]
     array = _in_order(array, labels, [*present, *rows, *columns])
@@ -266,7 +266,7 @@ def _stacked(
 
 
 def _on_diagonals(xp: Any, array: Any, labels: list[str], order: list[str]) -> Any:
-    """Returns an array that has some labels twice: zero where two axes of a name have different positions."""
+    """Returns an array with some labels repeated: zero where axes of the same label have different positions."""
     lengths = dict(zip(labels, array.shape, strict=True))
     shape = tuple(lengths[label] for label in order)
     once = [lengths[label] if order.index(label) == i else 1 for i, label in enumerate(order)]
@@ -318,7 +318,7 @@ def _back(grad: Tensor, right: str, other_inputs: list[Tensor], terms: list[str]
     labels = _spelled_out(term, len(shape) - len(term.replace("...", "")))
     back = _unstretched(back, [n for n, label in zip(shape, labels, strict=True) if label[0] == "."], len(present))
     missing = "".join(letter for letter in letters if letter not in sources)
-    if missing:  # what was summed over is repeated
+    if missing:  # repeat along the summed axes
         lengths: list[Any] = back.shape.as_list()
         unit_axes = reshape(back, [1] * len(missing) + lengths)
         back = broadcast_to(unit_axes, [shape[labels.index(letter)] for letter in missing] + lengths)
@@ -327,7 +327,7 @@ def _back(grad: Tensor, right: str, other_inputs: list[Tensor], terms: list[str]
 
 
 def _unstretched(back: Tensor, shape: list[int], letters: int) -> Tensor:
-    """Sums the axes of `...` that an input does not have, or has with length 1."""
+    """Sums the axes of `...` that an input lacks or has with length 1."""
     extra = len(back.shape) - letters - len(shape)
     if extra:
         back = reduce_sum(back, list(range(extra)))

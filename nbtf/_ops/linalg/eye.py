@@ -1,4 +1,4 @@
-"""How identity matrices are made: eye."""
+"""Identity matrices: eye."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ def eye(
     dtype: DTypeLike = float32,
     name: str | None = None,
 ) -> Tensor:
-    """Returns the identity matrix, or many of them.
+    """Returns an identity matrix or a batch of them.
 
     Args:
-      num_rows: how many rows.
-      num_columns: how many columns; as many as rows when None.
-      batch_shape: lengths of axes in front, along which the matrix repeats.
-      dtype: the dtype of its elements.
+      num_rows: number of rows.
+      num_columns: number of columns; by default `num_rows`.
+      batch_shape: lengths of the batch axes, along which the matrix is repeated; none by default.
+      dtype: the dtype of the elements; float32 by default.
 
     Returns:
       Ones on the diagonal and zeros elsewhere, shape `[*batch_shape, num_rows, num_columns]`.

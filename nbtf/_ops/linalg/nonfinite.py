@@ -1,4 +1,4 @@
-"""What decompositions answer for infinities and nan: LAPACK's iterations may never end on them, and are not asked."""
+"""Decompositions of matrices with infinities or nan, which LAPACK must not get: its iterations may never end."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from nbtf.errors import InvalidArgumentError
 
 
 def zero_nonfinite(xp: Any, matrices: Any) -> tuple[Any, Any]:
-    """Returns the matrices with zeros for those that are not finite, and which these are; None for none."""
+    """Returns the matrices with non-finite ones replaced by zeros, and a mask of these; None if all are finite."""
     finite = xp.isfinite(matrices).all(axis=(-2, -1))
     if bool(finite.all()):
         return matrices, None
@@ -16,17 +16,17 @@ def zero_nonfinite(xp: Any, matrices: Any) -> tuple[Any, Any]:
 
 
 def fill_nan(xp: Any, results: Any, chosen: Any) -> Any:
-    """Returns the results with nan for the chosen matrices of a stack."""
+    """Returns the results with nan for the chosen matrices of a batch."""
     mask = chosen.reshape(chosen.shape + (1,) * (results.ndim - chosen.ndim))
     return xp.where(mask, results.dtype.type(float("nan")), results)
 
 
 def check_spectrum(xp: Any, triangles: Any, nonfinite: Any) -> None:
-    """Raises TensorFlow's error for triangles whose eigenvalues its iteration does not reach.
+    """Raises TensorFlow's error for matrices for which its iteration finds no eigenvalues.
 
-    It reaches those, all nan, of a matrix that is infinite only where the first steps leave it alone: at the diagonal's
-    first element, or anywhere on the diagonal of two rows. Source: `SelfAdjointEigenSolver` of Eigen 3.4, which
-    divides by the largest element first.
+    It finds eigenvalues, all nan, if a matrix is infinite only where the first steps do not change it: at the
+    diagonal's first element, or anywhere on the diagonal of a 2x2 matrix. Source: `SelfAdjointEigenSolver` of Eigen
+    3.4, which divides by the largest element first.
     """
     size = triangles.shape[-1]
     reached = xp.zeros((size, size), bool)
@@ -39,9 +39,9 @@ def check_spectrum(xp: Any, triangles: Any, nonfinite: Any) -> None:
 
 
 def spread_nan(xp: Any, q: Any, r: Any, full: bool) -> tuple[Any, Any]:
-    """Returns the factors of QR with nan behind the first reflection of infinite length, as in TensorFlow.
+    """Returns QR factors with nan after the first reflection of infinite length, as in TensorFlow.
 
-    Such a reflection has no direction, so all that it turns is nan; LAPACK leaves parts of it as they were.
+    Such a reflection has no direction, so all elements that it changes become nan; LAPACK keeps some of them.
     """
     count = min(q.shape[-2] - 1, r.shape[-1])
     if count <= 0:

@@ -1,4 +1,4 @@
-"""How long vectors are, and how they are made as long as wanted."""
+"""Norms, and functions that normalize or clip by norm."""
 
 from __future__ import annotations
 
@@ -38,17 +38,17 @@ def norm(
     """Computes norms of vectors or matrices.
 
     Args:
-      tensor: floats or complex numbers.
+      tensor: a tensor of floats or complex numbers.
       ord: "euclidean", 1, 2, infinity or any positive number for vectors; "euclidean", "fro", 1, 2 or infinity for
         matrices, where 2 is the largest singular value.
-      axis: the axis of vectors, or the two of matrices; None takes all elements as one vector.
-      keepdims: keeps those axes with length 1.
+      axis: the axis of vectors, or a pair of axes of matrices; by default all elements form one vector.
+      keepdims: whether to keep these axes with length 1; False by default.
 
     Returns:
       The norms.
 
     Raises:
-      ValueError: there is no such norm, or `axis` is neither one axis nor two.
+      ValueError: if the norm is unknown, or `axis` is neither one axis nor two.
 
     >>> tf.norm([3.0, 4.0]).numpy()
     np.float32(5.0)
@@ -96,7 +96,7 @@ def _check_ord(ord: Any, axis: Any, of_matrices: bool) -> None:
 
 
 def _other_norm(sizes: Tensor, ord: Any, axes: Any, of_matrices: bool) -> Tensor:
-    if of_matrices:  # the largest sum of a column, or of a row
+    if of_matrices:  # the largest column sum or row sum
         summed, compared = (0, 1) if ord == 1 else (1, 0)
         return reduce_max(reduce_sum(sizes, axes[summed], True), axes[compared], True)
     if ord == 1:
@@ -118,18 +118,18 @@ def _largest_singular_value(x: Tensor, axes: tuple[int, int]) -> Tensor:
 def normalize(
     tensor: TensorLike, ord: Any = "euclidean", axis: Any = None, name: str | None = None
 ) -> tuple[Tensor, Tensor]:
-    """Divides vectors or matrices by their norm.
+    """Returns vectors or matrices divided by their norm, and the norms.
 
     Args:
-      tensor: floats or complex numbers.
-      ord: which norm; see `tf.norm`.
-      axis: the axis of vectors, or the two of matrices; None takes all elements as one vector.
+      tensor: a tensor of floats or complex numbers.
+      ord: the norm; see `tf.norm`.
+      axis: the axis of vectors, or a pair of axes of matrices; by default all elements form one vector.
 
     Returns:
-      The result, of `tensor`'s shape, and the norms, whose axes are kept with length 1.
+      The result, with `tensor`'s shape, and the norms, whose axes are kept with length 1.
 
     Raises:
-      ValueError: there is no such norm, or `axis` is neither one axis nor two.
+      ValueError: if the norm is unknown, or `axis` is neither one axis nor two.
 
     >>> tf.linalg.normalize([3.0, 4.0])[0].numpy()
     array([0.6, 0.8], dtype=float32)
@@ -142,13 +142,13 @@ def normalize(
 def l2_normalize(
     x: TensorLike, axis: Axis = None, epsilon: float = 1e-12, name: str | None = None, dim: Axis = None
 ) -> Tensor:
-    """Divides vectors by their Euclidean length.
+    """Returns vectors divided by their Euclidean norm.
 
     Args:
       x: floats or complex numbers.
-      axis: the axes of one vector; all when None.
-      epsilon: the least that the squared length counts, so that nothing is divided by 0.
-      dim: an old name of `axis`.
+      axis: the axes of each vector; all by default.
+      epsilon: a lower bound of the squared norm, which prevents division by 0; 1e-12 by default.
+      dim: the deprecated name of `axis`.
 
     Returns:
       A tensor of `x`'s shape.
@@ -167,12 +167,12 @@ def l2_normalize(
 
 
 def clip_by_norm(t: TensorLike, clip_norm: TensorLike, axes: Axis = None, name: str | None = None) -> Tensor:
-    """Shortens a tensor whose Euclidean length is above a limit.
+    """Returns a tensor scaled down so that its Euclidean norm does not exceed a limit.
 
     Args:
       t: floats.
-      clip_norm: the limit.
-      axes: the axes of one vector; all when None.
+      clip_norm: the maximum norm.
+      axes: the axes of each vector; all by default.
 
     Returns:
       A tensor of `t`'s shape.
@@ -184,22 +184,22 @@ def clip_by_norm(t: TensorLike, clip_norm: TensorLike, axes: Axis = None, name: 
     limit = as_tensor(clip_norm, tensor.dtype)
     squares = reduce_sum(multiply(tensor, tensor), axes, True)
     positive = greater(squares, 0)
-    safe = where(positive, squares, ones_like(squares))  # the root of 0 has no gradient
+    safe = where(positive, squares, ones_like(squares))  # the square root has no gradient at 0
     length = where(positive, sqrt(safe), squares)
     return identity(divide(multiply(tensor, limit), maximum(length, limit)), name)
 
 
 def global_norm(t_list: Sequence[TensorLike | None], name: str | None = None) -> Tensor:
-    """Computes the Euclidean length of all elements of several tensors together.
+    """Returns the Euclidean norm of all elements of several tensors.
 
     Args:
-      t_list: tensors of floats; None is left out.
+      t_list: list of float tensors; None entries are ignored.
 
     Returns:
       A scalar.
 
     Raises:
-      TypeError: `t_list` is no list.
+      TypeError: if `t_list` is not a sequence.
 
     >>> tf.linalg.global_norm([[3.0], [4.0]]).numpy()
     np.float32(5.0)
@@ -217,25 +217,25 @@ def _check_list(t_list: Any) -> None:
 
 
 def _values(t: Any) -> Any:
-    """The gradient of a gather counts by its slices."""
+    """Returns the values of a tensor; for the gradient of a gather, its slices."""
     return getattr(t, "values", t)
 
 
 def clip_by_global_norm(
     t_list: Sequence[Any], clip_norm: TensorLike, use_norm: TensorLike | None = None, name: str | None = None
 ) -> tuple[list[Any], Tensor]:
-    """Shortens several tensors together, so that all keep their proportions.
+    """Returns several tensors scaled down by a common factor so that their global norm does not exceed a limit.
 
     Args:
-      t_list: tensors of floats, such as gradients; None stays None.
-      clip_norm: the limit of their common length.
-      use_norm: their common length, if it is known.
+      t_list: list of float tensors, such as gradients; None entries stay None.
+      clip_norm: the maximum global norm.
+      use_norm: the global norm, if already known; computed by default.
 
     Returns:
-      The list of clipped tensors, nan where the length is not finite, and the length before.
+      The list of clipped tensors and the global norm before clipping; if that is not finite, the tensors are nan.
 
     Raises:
-      TypeError: `t_list` is no list.
+      TypeError: if `t_list` is not a sequence.
 
     >>> clipped, length = tf.clip_by_global_norm([[6.0], [8.0]], 5.0)
     >>> [t.numpy() for t in clipped], length.numpy()
@@ -245,7 +245,7 @@ def clip_by_global_norm(
     length = global_norm(t_list) if use_norm is None else as_tensor(use_norm)
     limit = as_tensor(clip_norm, length.dtype)
     scale = multiply(minimum(divide(1.0, length), divide(as_tensor(1.0, length.dtype), limit)), limit)
-    scale = add(scale, subtract(length, length))  # nan if the length is not finite
+    scale = add(scale, subtract(length, length))  # nan if the norm is not finite
     return [_scaled(t, scale, name) for t in t_list], length
 
 
@@ -265,7 +265,7 @@ def L2Loss(xp: Any, t: Any) -> Any:
 
 @L2Loss.express
 def l2_loss(t: TensorLike, name: str | None = None) -> Tensor:
-    """Computes half the sum of squares.
+    """Returns half the sum of squares.
 
     Returns:
       A scalar.

@@ -1,4 +1,4 @@
-"""How matrices and vectors are multiplied."""
+"""Products of matrices and vectors."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from nbtf._types import COMPLEXES, FLOATS, REALS, DTypeLike, TensorLike, int32, 
 from nbtf.errors import FailedPreconditionError, InvalidArgumentError
 
 MULTIPLIED = FLOATS | COMPLEXES | {int32, int64}
-"""What TensorFlow multiplies matrices of."""
+"""The dtypes for which TensorFlow has a matrix product."""
 
 
 def _misfit_of_matrices(a: Lengths, b: Lengths, transpose_a: bool, transpose_b: bool) -> str:
@@ -50,8 +50,8 @@ def _misfit_of_matrices(a: Lengths, b: Lengths, transpose_a: bool, transpose_b: 
 )
 def MatMul(xp: Any, a: Any, b: Any, transpose_a: bool, transpose_b: bool) -> Any:
     if a.ndim != 2 or b.ndim != 2:
-        raise ValueError("batches are for BatchMatMulV2")
-    # `dot` costs a third of `matmul` on small matrices.
+        raise ValueError("batches need BatchMatMulV2")
+    # `dot` is 3 times as fast as `matmul` on small matrices.
     return (a.T if transpose_a else a).dot(b.T if transpose_b else b)
 
 
@@ -70,23 +70,23 @@ def matmul(
     grad_b: bool = False,
     name: str | None = None,
 ) -> Tensor:
-    """Multiplies matrix `a` by matrix `b`.
+    """Returns the matrix product of `a` and `b`.
 
     Args:
       a: floats, complex numbers, int32 or int64, shape `[..., rows, inner]`.
-      b: of the same dtype, shape `[..., inner, columns]`. The axes in front broadcast with those of `a`.
-      transpose_a: takes `a` with its last two axes exchanged.
-      transpose_b: the same of `b`.
-      adjoint_a: takes the conjugate of `a` with its last two axes exchanged.
-      adjoint_b: the same of `b`.
-      a_is_sparse, b_is_sparse, grad_a, grad_b: accepted for TensorFlow's sake, without effect.
-      output_type: a dtype that both are cast to first.
+      b: a tensor of the same dtype, shape `[..., inner, columns]`. The batch axes broadcast with those of `a`.
+      transpose_a: whether to swap the last two axes of `a` first; False by default.
+      transpose_b: the same for `b`.
+      adjoint_a: whether to conjugate and transpose `a` first; False by default.
+      adjoint_b: the same for `b`.
+      a_is_sparse, b_is_sparse, grad_a, grad_b: accepted and ignored.
+      output_type: the dtype to which both are cast first; none by default.
 
     Returns:
-      The product, shape `[..., rows, columns]`. Of integers it is made on the CPU: no GPU has that.
+      The product, shape `[..., rows, columns]`. Integer products are computed on the CPU: GPUs have no kernel for them.
 
     Raises:
-      ValueError: a matrix is both transposed and adjoint.
+      ValueError: if a matrix is both transposed and adjoint.
 
     >>> tf.matmul([[1.0, 2.0]], [[3.0], [4.0]]).numpy()
     array([[11.]], dtype=float32)
@@ -102,8 +102,8 @@ def matmul(
     x, y = MatMul.convert((a, b))
     swap_x, swap_y = transpose_a or adjoint_a, transpose_b or adjoint_b
     ranks = x.shape.rank, y.shape.rank
-    if None in ranks or max(ranks) > 2:  # what a graph does not know may have more axes
-        # Its op knows only adjoints: what is to be transposed alone is conjugated first.
+    if None in ranks or max(ranks) > 2:  # an unknown rank in a graph may be larger
+        # This op supports only adjoints, so for a plain transpose the input is conjugated first.
         x, y = conj(x) if transpose_a else x, conj(y) if transpose_b else y
         return BatchMatMulV2(x, y, adj_x=swap_x, adj_y=swap_y, name=name)
     x, y = conj(x) if adjoint_a else x, conj(y) if adjoint_b else y
@@ -112,7 +112,7 @@ def matmul(
 
 @MatMul.express
 def product(a: Tensor, b: Tensor, transpose_a: bool, transpose_b: bool, name: str | None = None) -> Tensor:
-    """Multiplies matrices, without what `matmul` looks at besides: the way of gradients, which has most of them."""
+    """Returns a matrix product without the checks of `matmul`; used by gradients, which need most of the products."""
     return MatMul(a, b, transpose_a=transpose_a, transpose_b=transpose_b, name=name)
 
 
@@ -183,7 +183,7 @@ def _misfit_of_batches(x: Lengths, y: Lengths, adj_x: bool, adj_y: bool) -> str 
 )
 def BatchMatMulV2(xp: Any, x: Any, y: Any, adj_x: bool, adj_y: bool) -> Any:
     if x.ndim < 2 or y.ndim < 2:
-        raise ValueError("matrices have at least two axes")
+        raise ValueError("matrices must have at least two axes")
     return xp.matmul(_adjoint(x) if adj_x else x, _adjoint(y) if adj_y else y)
 
 
@@ -231,14 +231,14 @@ def matvec(
     b_is_sparse: bool = False,
     name: str | None = None,
 ) -> Tensor:
-    """Multiplies matrix `a` by vector `b`.
+    """Returns the product of matrix `a` and vector `b`.
 
     Args:
-      a: numbers, shape `[..., rows, inner]`.
-      b: of the same dtype, shape `[..., inner]`.
-      transpose_a: takes `a` with its last two axes exchanged.
-      adjoint_a: takes the conjugate of `a` with its last two axes exchanged.
-      a_is_sparse, b_is_sparse: accepted for TensorFlow's sake, without effect.
+      a: a numeric tensor, shape `[..., rows, inner]`.
+      b: a tensor of the same dtype, shape `[..., inner]`.
+      transpose_a: whether to swap the last two axes of `a` first; False by default.
+      adjoint_a: whether to conjugate and transpose `a` first; False by default.
+      a_is_sparse, b_is_sparse: accepted and ignored.
 
     Returns:
       The product, shape `[..., rows]`.
@@ -252,17 +252,17 @@ def matvec(
 
 
 def matrix_transpose(a: TensorLike, name: str | None = "matrix_transpose", conjugate: bool = False) -> Tensor:
-    """Exchanges the last two axes.
+    """Returns a tensor with its last two axes swapped.
 
     Args:
-      a: any dtype, shape `[..., rows, columns]`.
-      conjugate: conjugates complex numbers as well.
+      a: a tensor of any dtype, shape `[..., rows, columns]`.
+      conjugate: whether to conjugate complex numbers as well; False by default.
 
     Returns:
       A tensor of shape `[..., columns, rows]`.
 
     Raises:
-      ValueError: there are not two axes.
+      ValueError: if the tensor has fewer than two axes.
 
     >>> tf.linalg.matrix_transpose([[1, 2, 3]]).numpy()
     array([[1],
@@ -280,16 +280,16 @@ def matrix_transpose(a: TensorLike, name: str | None = "matrix_transpose", conju
 
 
 def adjoint(matrix: TensorLike, name: str | None = None) -> Tensor:
-    """Exchanges the last two axes and conjugates.
+    """Returns a tensor with its last two axes swapped and its elements conjugated.
 
     Args:
-      matrix: numbers, shape `[..., rows, columns]`.
+      matrix: a numeric tensor, shape `[..., rows, columns]`.
 
     Returns:
       A tensor of shape `[..., columns, rows]`.
 
     Raises:
-      ValueError: there are not two axes.
+      ValueError: if the tensor has fewer than two axes.
 
     >>> tf.linalg.adjoint(tf.constant([[1 + 2j, 3j]])).numpy()
     array([[1.-2.j],
@@ -299,17 +299,17 @@ def adjoint(matrix: TensorLike, name: str | None = None) -> Tensor:
 
 
 def cross(a: TensorLike, b: TensorLike, name: str | None = None) -> Tensor:
-    """Computes cross products: vectors that are orthogonal to both.
+    """Returns cross products, which are orthogonal to both vectors.
 
     Args:
-      a: real numbers, shape `[..., 3]`.
-      b: of the same shape and dtype.
+      a: vectors of real numbers, shape `[..., 3]`.
+      b: vectors of the same shape and dtype.
 
     Returns:
       The products, of the same shape.
 
     Raises:
-      FailedPreconditionError: the vectors do not have three elements.
+      FailedPreconditionError: if the vectors do not have three elements.
 
     >>> tf.linalg.cross([1.0, 0.0, 0.0], [0.0, 1.0, 0.0]).numpy()
     array([0., 0., 1.], dtype=float32)
@@ -320,7 +320,7 @@ def cross(a: TensorLike, b: TensorLike, name: str | None = None) -> Tensor:
 @op("T T -> T", T=REALS)
 def Cross(xp: Any, a: Any, b: Any) -> Any:
     if a.shape != b.shape or not a.ndim or a.shape[-1] != 3:
-        raise ValueError("two vectors in space")
+        raise ValueError("expected two vectors with three elements")
     return xp.cross(a, b)
 
 

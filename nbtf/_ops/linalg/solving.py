@@ -1,4 +1,4 @@
-"""How systems of linear equations are solved, and what tells whether they can be: determinants and inverses."""
+"""Systems of linear equations, determinants and inverses."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ from nbtf._types import COMPLEXES, TensorLike, float32, float64
 from nbtf.errors import InvalidArgumentError
 
 SOLVED = COMPLEXES | {float32, float64}
-"""What NumPy's and CuPy's linear algebra is made for; TensorFlow computes some determinants of float16 as well."""
+"""Dtypes of NumPy's and CuPy's linear algebra; TensorFlow also computes some float16 determinants."""
 
 
 def check_matrices(*matrices: Spec) -> None:
-    """Raises TensorFlow's error unless all are matrices or stacks of them."""
+    """Raises TensorFlow's error unless all inputs are matrices or batches of matrices."""
     for number, matrix in enumerate(matrices):
         if len(matrix.shape) < 2:
             raise InvalidArgumentError(f"Input tensor {number} must have rank >= 2, got {len(matrix.shape)}")
 
 
 def check_square(matrix: Spec) -> None:
-    """Raises TensorFlow's error unless it is a square matrix or a stack of them."""
+    """Raises TensorFlow's error unless the input is a square matrix or a batch of them."""
     check_matrices(matrix)
     rows, columns = matrix.shape[-2:]
     if rows != columns and None not in (rows, columns):
@@ -40,9 +40,9 @@ def check_square(matrix: Spec) -> None:
 
 
 def _invertible(xp: Any, function: Callable[..., Any], text: str, *arrays: Any) -> Any:
-    """Calls a function of the array library that fails for singular matrices, and for those that start with nan.
+    """Calls a function of the array library and raises an error for matrices that are singular or start with nan.
 
-    TensorFlow looks at the pivots, of which nan hides the others only where it is the first. Any other nan ends up in
+    TensorFlow checks the pivots, among which nan is detected only if it is the first. Any other nan ends up in
     the last pivot, and from there in the whole solution.
     """
     nan = xp.isnan(arrays[0]).any(axis=(-2, -1))
@@ -52,13 +52,13 @@ def _invertible(xp: Any, function: Callable[..., Any], text: str, *arrays: Any) 
         with failing(xp):
             return fill_nan(xp, function(*arrays), nan)
     except xp.linalg.LinAlgError as error:
-        if "ingular" not in str(error) and REPORTED not in str(error):  # wrong shapes: `infer` knows what to say
+        if "ingular" not in str(error) and REPORTED not in str(error):  # wrong shapes: `infer` raises the right error
             raise
         raise InvalidArgumentError(text) from error
 
 
 def adjoint_of(array: Any) -> Any:
-    """Returns the conjugate of matrices with their axes exchanged."""
+    """Returns the conjugate transpose of matrices."""
     return array.swapaxes(-1, -2).conj() if array.dtype.kind == "c" else array.swapaxes(-1, -2)
 
 
@@ -69,7 +69,7 @@ def MatrixDeterminant(xp: Any, input: Any) -> Any:
 
 
 def det(input: TensorLike, name: str | None = None) -> Tensor:
-    """Computes determinants.
+    """Returns the determinants of matrices.
 
     Args:
       input: float32, float64 or complex numbers, shape `[..., n, n]`.
@@ -96,18 +96,18 @@ def _(call: Call, grad: Tensor) -> Gradients:
 
 
 def _as_matrices(numbers: Tensor) -> Tensor:
-    """Returns one number per matrix in a shape that broadcasts with the matrices."""
+    """Returns one number per matrix, in a shape that broadcasts with the matrices."""
     return reshape(numbers, [*numbers.shape.as_list(), 1, 1])
 
 
 class SignAndLog(NamedTuple):
-    """A determinant in two parts, so that it neither overflows nor vanishes."""
+    """The sign and logarithm of a determinant, which avoid overflow and underflow."""
 
     sign: Tensor
     log_abs_determinant: Tensor
 
 
-SignAndLog.__name__ = "LogMatrixDeterminant"  # as TensorFlow's prints
+SignAndLog.__name__ = "LogMatrixDeterminant"  # the class name that TensorFlow prints
 
 
 @op("T -> T T", T=SOLVED)
@@ -123,7 +123,7 @@ def _finite(xp: Any, matrices: Any) -> Any:
 
 
 def slogdet(input: TensorLike, name: str | None = None) -> SignAndLog:
-    """Computes the sign of determinants, and the logarithm of their absolute value.
+    """Returns the sign of determinants and the logarithm of their absolute value.
 
     Args:
       input: float32, float64 or complex numbers, shape `[..., n, n]`.
@@ -158,17 +158,17 @@ def MatrixInverse(xp: Any, input: Any, adjoint: bool) -> Any:
 
 
 def inv(input: TensorLike, adjoint: bool = False, name: str | None = None) -> Tensor:
-    """Inverts matrices.
+    """Returns the inverses of matrices.
 
     Args:
       input: float32, float64 or complex numbers, shape `[..., n, n]`.
-      adjoint: inverts the conjugate with its axes exchanged.
+      adjoint: whether to invert the conjugate transpose; False by default.
 
     Returns:
       The inverses, of `input`'s shape.
 
     Raises:
-      InvalidArgumentError: the matrices are not square, or one has no inverse.
+      InvalidArgumentError: if the matrices are not square, or a matrix has no inverse.
 
     >>> tf.linalg.inv([[2.0, 0.0], [0.0, 4.0]]).numpy()
     array([[0.5 , 0.  ],
@@ -194,7 +194,7 @@ def _(call: Call, grad: Tensor) -> Gradients:
 @op("T T -> T", T=SOLVED)
 def MatrixSolve(xp: Any, matrix: Any, rhs: Any, adjoint: bool) -> Any:
     if matrix.ndim != rhs.ndim or matrix.ndim < 2 or matrix.shape[:-2] != rhs.shape[:-2]:
-        raise ValueError("both are stacks of as many matrices")
+        raise ValueError("expected batches with the same number of matrices")
     coefficients = adjoint_of(matrix) if adjoint else matrix
     return _invertible(xp, xp.linalg.solve, "Input matrix is not invertible.", coefficients, rhs)
 
@@ -205,13 +205,13 @@ def solve(matrix: TensorLike, rhs: TensorLike, adjoint: bool = False, name: str 
     Args:
       matrix: float32, float64 or complex numbers, shape `[..., n, n]`.
       rhs: right-hand sides, one per column, of the same dtype and rank, shape `[..., n, k]`.
-      adjoint: takes the conjugate of `matrix` with its axes exchanged.
+      adjoint: whether to use the conjugate transpose of `matrix`; False by default.
 
     Returns:
       The solutions `x`, shape `[..., n, k]`.
 
     Raises:
-      InvalidArgumentError: the shapes do not fit, or a matrix is not invertible.
+      InvalidArgumentError: if the shapes do not fit, or a matrix is not invertible.
 
     >>> tf.linalg.solve([[2.0, 0.0], [0.0, 4.0]], [[1.0], [2.0]]).numpy()
     array([[0.5],
@@ -247,8 +247,8 @@ def _(call: Call, grad: Tensor) -> Gradients:
 @op("T T -> T", T=SOLVED)
 def MatrixTriangularSolve(xp: Any, matrix: Any, rhs: Any, lower: bool, adjoint: bool) -> Any:
     if rhs.ndim < 2:
-        raise ValueError("right-hand sides are columns of a matrix")
-    # Neither library solves stacks of triangular systems; a general solution of the triangle is the same.
+        raise ValueError("right-hand sides must be columns of a matrix")
+    # Neither library solves batches of triangular systems; a general solver gives the same result.
     half = xp.tril(matrix) if lower else xp.triu(matrix)
     half = adjoint_of(half) if adjoint else half
     pivots = half.diagonal(0, -2, -1)
@@ -258,7 +258,7 @@ def MatrixTriangularSolve(xp: Any, matrix: Any, rhs: Any, lower: bool, adjoint: 
 
 
 def _substituted(xp: Any, triangle: Any, rhs: Any, lower: bool) -> Any:
-    """Solves row by row, so that what is not finite stays in the rows that depend on it."""
+    """Solves row by row, so that non-finite values stay in the rows that depend on them."""
     size = triangle.shape[-1]
     batch = broadcast_shapes(triangle.shape[:-2], rhs.shape[:-2])
     solution = xp.zeros((*batch, *rhs.shape[-2:]), rhs.dtype)
@@ -272,16 +272,16 @@ def _substituted(xp: Any, triangle: Any, rhs: Any, lower: bool) -> Any:
 def triangular_solve(
     matrix: TensorLike, rhs: TensorLike, lower: bool = True, adjoint: bool = False, name: str | None = None
 ) -> Tensor:
-    """Solves systems of linear equations whose matrix is a triangle.
+    """Solves systems of linear equations with a triangular matrix.
 
     Args:
-      matrix: float32, float64 or complex numbers, shape `[..., n, n]`; only its triangle is read.
+      matrix: float32, float64 or complex numbers, shape `[..., n, n]`; only the triangle is read.
       rhs: right-hand sides, one per column, of the same dtype, shape `[..., n, k]`.
-      lower: takes the triangle below the diagonal, not the one above.
-      adjoint: takes the conjugate of the triangle with its axes exchanged.
+      lower: whether to use the triangle below the diagonal (default) rather than the one above.
+      adjoint: whether to use the triangle's conjugate transpose; False by default.
 
     Returns:
-      The solutions, shape `[..., n, k]`; not finite where a 0 on the diagonal divides.
+      The solutions, shape `[..., n, k]`; not finite if a 0 on the diagonal is a divisor.
 
     >>> tf.linalg.triangular_solve([[2.0, 9.0], [1.0, 4.0]], [[2.0], [5.0]]).numpy()
     array([[1.],
@@ -315,10 +315,10 @@ def _(call: Call, grad: Tensor) -> Gradients:
 
 
 def cholesky_solve(chol: TensorLike, rhs: TensorLike, name: str | None = None) -> Tensor:
-    """Solves systems of linear equations whose matrix is known by its Cholesky factor.
+    """Solves systems of linear equations, given the Cholesky factor of the matrix.
 
     Args:
-      chol: what `tf.linalg.cholesky` returned, shape `[..., n, n]`.
+      chol: the result of `tf.linalg.cholesky`, shape `[..., n, n]`.
       rhs: right-hand sides, one per column, of the same dtype, shape `[..., n, k]`.
 
     Returns:

@@ -1,1 +1,1 @@
-"""Arithmetic element by element, comparisons, running sums and segments: `tf.math`."""
+"""Elementwise arithmetic, comparisons, cumulative sums and segments: `tf.math`."""

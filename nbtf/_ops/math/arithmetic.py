@@ -1,4 +1,4 @@
-"""Arithmetic element by element: sums and products, and conversion between dtypes."""
+"""Elementwise arithmetic: sums, products, and conversion between dtypes."""
 
 from __future__ import annotations
 
@@ -34,21 +34,21 @@ from nbtf._types import (
 from nbtf.errors import InvalidArgumentError, UnimplementedError
 
 SIGNED = FLOATS | {int8, int16, int32, int64}
-"""Real numbers that have a sign."""
+"""Dtypes of signed real numbers."""
 
 AddV2 = ufunc("AddV2", "add", "T T -> T", T=NUMBERS, node_name="Add")
 
 
 @AddV2.express
 def add(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
-    """Adds two tensors, element by element; joins texts.
+    """Returns the elementwise sum of two tensors; strings are concatenated.
 
     Args:
-      x: numbers or strings.
-      y: the same dtype, of a shape that broadcasts with `x`'s.
+      x: a tensor of numbers or strings.
+      y: a tensor of the same dtype, with a shape that broadcasts with `x`'s.
 
     Returns:
-      `x + y`, of their dtype. Integers wrap when they overflow.
+      `x + y`, with the inputs' dtype. Integers wrap around on overflow.
 
     >>> tf.add([1.0, 2.0], 1.0).numpy()
     array([2., 3.], dtype=float32)
@@ -60,7 +60,7 @@ def add(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
 
 
 def preferring(value: Any, dtype: DType) -> Tensor:
-    """Returns a value as a tensor of a dtype, or of its own where it does not suit."""
+    """Returns a value as a tensor of the given dtype, or of its own if the value does not fit."""
     try:
         return value if isinstance(value, Tensor) else as_tensor(value, dtype)
     except (TypeError, ValueError):
@@ -89,7 +89,7 @@ AddV2.backward(_to_first, _to_second)
 
 @op("T T -> T", T=frozenset({string}), cpu_only=True, broadcasts=True)
 def Add(xp: Any, x: Any, y: Any) -> Any:
-    return xp.asarray(xp.add(x, y), object)  # the sum of two scalars is Python's bytes
+    return xp.asarray(xp.add(x, y), object)  # two scalars add up to Python bytes
 
 
 no_gradient(Add)
@@ -99,10 +99,10 @@ Sub = ufunc("Sub", "subtract", "T T -> T", T=NUMBERS)
 
 @Sub.express
 def subtract(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
-    """Subtracts one tensor from another, element by element.
+    """Returns the elementwise difference of two tensors.
 
     Returns:
-      `x - y`, of their dtype. Integers wrap when they overflow.
+      `x - y`, with the inputs' dtype. Integers wrap around on overflow.
 
     >>> tf.subtract([3, 2], [1, 5]).numpy()
     array([ 2, -3], dtype=int32)
@@ -131,10 +131,10 @@ Mul = ufunc("Mul", "multiply", "T T -> T", T=NUMBERS)
 
 @Mul.express
 def multiply(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
-    """Multiplies two tensors, element by element.
+    """Returns the elementwise product of two tensors.
 
     Returns:
-      `x * y`, of their dtype. Integers wrap when they overflow.
+      `x * y`, with the inputs' dtype. Integers wrap around on overflow.
 
     >>> tf.multiply([[1.0], [2.0]], [3.0, 4.0]).numpy()
     array([[3., 4.],
@@ -164,15 +164,15 @@ Mul.backward(_to_multiplicand, _to_multiplier)
 
 
 def scalar_mul(scalar: TensorLike, x: Tensor, name: str | None = None) -> Tensor:
-    """Multiplies a tensor by one number.
+    """Returns a tensor multiplied by a number.
 
     Args:
-      scalar: a number, or a tensor of rank 0.
+      scalar: a number or a scalar tensor.
       x: a tensor.
 
     Raises:
-      ValueError: `scalar` has axes.
-      TypeError: `scalar` does not suit `x`'s dtype.
+      ValueError: if `scalar` is not a scalar.
+      TypeError: if `scalar` does not fit `x`'s dtype.
 
     >>> tf.scalar_mul(3, tf.constant([1.0, 2.0])).numpy()
     array([3., 6.], dtype=float32)
@@ -187,16 +187,16 @@ Conj = ufunc("Conj", "conjugate", "T -> T", T=COMPLEXES)
 
 
 def conj(x: TensorLike, name: str | None = None) -> Tensor:
-    """Returns complex conjugates: the imaginary parts change their sign.
+    """Returns complex conjugates, with the sign of the imaginary parts reversed.
 
     Args:
-      x: numbers.
+      x: a numeric tensor.
 
     Returns:
-      A tensor of `x`'s dtype; for real numbers `x` itself.
+      A tensor of `x`'s dtype; `x` itself for real numbers.
 
     Raises:
-      TypeError: `x` holds no numbers.
+      TypeError: if `x` is not numeric.
 
     >>> tf.math.conj([1 + 2j]).numpy()
     array([1.-2.j])
@@ -219,13 +219,13 @@ Neg = ufunc("Neg", "negative", "T -> T", T=SIGNED | COMPLEXES)
 
 @Neg.express
 def negative(x: TensorLike, name: str | None = None) -> Tensor:
-    """Changes the sign of every element.
+    """Returns a tensor with the sign of each element reversed.
 
     Args:
-      x: numbers that have one: not the unsigned integers.
+      x: a tensor of signed or complex numbers.
 
     Returns:
-      `-x`, of its dtype.
+      `-x`, with `x`'s dtype.
 
     >>> tf.negative([1, -2]).numpy()
     array([-1,  2], dtype=int32)
@@ -252,41 +252,41 @@ def _(xp: Any, grad: Any, stored: None, attrs: object) -> Any:
 )
 def Cast(xp: Any, x: Any, dtype: DType) -> Any:
     if x.dtype.kind == "O" or dtype is string:
-        raise TypeError("texts are no numbers")
+        raise TypeError("strings are not numbers")
     if x.dtype.kind == "c" and (dtype in REALS or dtype is bfloat16):
-        x = x.real  # NumPy would warn that the imaginary part is lost
+        x = x.real  # prevents NumPy's warning that the imaginary part is lost
     return x.astype(dtype.np_dtype)
 
 
 def cast(x: TensorLike, dtype: DTypeLike, name: str | None = None) -> Tensor:
-    """Converts the elements of a tensor to another dtype.
+    """Returns a tensor with its elements converted to another dtype.
 
-    Fractions are cut off towards 0; integers wrap when they do not fit; numbers are True where they are not 0; of
-    complex numbers only the real part is taken.
+    Fractions are truncated towards 0. Integers that do not fit wrap around. Numbers other than 0 become True. Complex
+    numbers keep only their real part.
 
     Args:
-      x: numbers or bools.
-      dtype: what the elements become: a dtype or its name.
+      x: a tensor of numbers or bools.
+      dtype: the new dtype, or its name.
 
     Returns:
-      A tensor of that dtype; `x` itself if it has it already, and then no op runs.
+      A tensor of that dtype. If `x` already has it, `x` itself, and no op runs.
 
     Raises:
-      TypeError: `dtype` stands for no dtype.
-      UnimplementedError: from or to strings; see `tf.strings.as_string` and `tf.strings.to_number`.
+      TypeError: if `dtype` is not a dtype.
+      UnimplementedError: if one of the dtypes is string; use `tf.strings.as_string` or `tf.strings.to_number`.
 
     >>> tf.cast([1.8, -1.8], tf.int32).numpy()
     array([ 1, -1], dtype=int32)
     """
     target = as_dtype(dtype)
     tensor: Any = x if isinstance(x, Buffer) else as_tensor(x)
-    # A variable that has the dtype comes back as well, as in TensorFlow.
+    # A variable that has the dtype is also returned unchanged, as in TensorFlow.
     return tensor if tensor._dtype is target else converted(tensor, target, name)
 
 
 @Cast.express
 def converted(x: Any, dtype: DType, name: str | None = None) -> Tensor:
-    """Returns a tensor whose elements have been converted to another dtype."""
+    """Returns a tensor with its elements converted to another dtype."""
     return Cast(x, dtype=dtype, name=name)
 
 
@@ -315,16 +315,16 @@ def AddN(xp: Any, inputs: list[Any]) -> Any:
 
 
 def add_n(inputs: Iterable[Any], name: str | None = None) -> Tensor:
-    """Adds the tensors of a list.
+    """Returns the sum of a list of tensors.
 
     Args:
-      inputs: tensors of one dtype and one shape; they do not broadcast.
+      inputs: tensors of the same dtype and shape, which are not broadcast.
 
     Returns:
-      Their sum; of a single tensor, itself.
+      Their sum; for a single tensor, the tensor itself.
 
     Raises:
-      ValueError: the list is empty.
+      ValueError: if the list is empty.
 
     >>> tf.add_n([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]]).numpy()
     array([ 9., 12.], dtype=float32)

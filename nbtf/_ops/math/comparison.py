@@ -1,4 +1,4 @@
-"""How tensors are compared, and how values are chosen by the outcome."""
+"""Comparisons, and the selection of values by a condition."""
 
 from __future__ import annotations
 
@@ -30,24 +30,25 @@ def Equal(xp: Any, x: Any, y: Any, incompatible_shape_error: bool) -> Any:
 
 @Equal.express
 def equals(x: Any, y: Any, incompatible_shape_error: bool = False, name: str | None = None) -> Any:
-    """Compares as `==` does: None equals no tensor, and shapes that do not fit give one False instead of an error."""
+    """Compares like `==`: None equals no tensor, and incompatible shapes give a single False instead of an error."""
     if y is None and not incompatible_shape_error:
         return False
     return Equal(x, y, incompatible_shape_error=incompatible_shape_error, name=name)
 
 
 def equal(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
-    """Tells where two tensors are equal, element by element.
+    """Returns whether two tensors are equal, elementwise.
 
     Args:
-      x: any dtype.
-      y: the same dtype, of a shape that broadcasts with `x`'s.
+      x: a tensor of any dtype.
+      y: the same dtype, with a shape that broadcasts with `x`'s.
 
     Returns:
-      A bool tensor. nan equals nothing.
+      A bool tensor; False for nan.
 
     Raises:
-      InvalidArgumentError: dtypes differ or shapes do not fit; the operator `==` gives False for the latter.
+      InvalidArgumentError: if the dtypes differ or the shapes do not fit; for such shapes, the operator `==` returns
+        False.
 
     >>> tf.equal([1, 2], [1, 3]).numpy()
     array([ True, False])
@@ -67,24 +68,25 @@ def NotEqual(xp: Any, x: Any, y: Any, incompatible_shape_error: bool) -> Any:
 
 @NotEqual.express
 def differs(x: Any, y: Any, incompatible_shape_error: bool = False, name: str | None = None) -> Any:
-    """Compares as `!=` does: None differs from every tensor, and shapes that do not fit give one True."""
+    """Compares like `!=`: None differs from every tensor, and incompatible shapes give a single True."""
     if y is None and not incompatible_shape_error:
         return True
     return NotEqual(x, y, incompatible_shape_error=incompatible_shape_error, name=name)
 
 
 def not_equal(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
-    """Tells where two tensors differ, element by element.
+    """Returns whether two tensors differ, elementwise.
 
     Args:
-      x: any dtype.
-      y: the same dtype, of a shape that broadcasts with `x`'s.
+      x: a tensor of any dtype.
+      y: the same dtype, with a shape that broadcasts with `x`'s.
 
     Returns:
-      A bool tensor. nan differs from everything.
+      A bool tensor; True for nan.
 
     Raises:
-      InvalidArgumentError: dtypes differ or shapes do not fit; the operator `!=` gives True for the latter.
+      InvalidArgumentError: if the dtypes differ or the shapes do not fit; for such shapes, the operator `!=` returns
+        True.
 
     >>> tf.not_equal([1, 2], [1, 3]).numpy()
     array([False,  True])
@@ -96,7 +98,7 @@ def not_equal(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
 @NotEqual.infer
 def _(x: Spec, y: Spec, incompatible_shape_error: bool) -> Spec | None:
     if not incompatible_shape_error and None in (*x.shape, *y.shape):
-        return None  # lengths that do not fit give a scalar
+        return None  # incompatible lengths give a scalar
     try:
         return Spec(broadcast_shapes(x.shape, y.shape), bool_)
     except InvalidArgumentError:
@@ -110,7 +112,7 @@ Less = ufunc("Less", "less", "T T -> bool", T=REALS)
 
 @Less.express
 def less(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
-    """Tells where `x` is less than `y`, element by element; False where one of them is nan.
+    """Returns whether `x` is less than `y`, elementwise; False if one of them is nan.
 
     >>> tf.less([1, 2, 3], 2).numpy()
     array([ True, False, False])
@@ -123,7 +125,7 @@ LessEqual = ufunc("LessEqual", "less_equal", "T T -> bool", T=REALS)
 
 @LessEqual.express
 def less_equal(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
-    """Tells where `x` is at most `y`, element by element; False where one of them is nan.
+    """Returns whether `x` is at most `y`, elementwise; False if one of them is nan.
 
     >>> tf.less_equal([1, 2, 3], 2).numpy()
     array([ True,  True, False])
@@ -136,7 +138,7 @@ Greater = ufunc("Greater", "greater", "T T -> bool", T=REALS)
 
 @Greater.express
 def greater(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
-    """Tells where `x` is greater than `y`, element by element; False where one of them is nan.
+    """Returns whether `x` is greater than `y`, elementwise; False if one of them is nan.
 
     >>> tf.greater([1, 2, 3], 2).numpy()
     array([False, False,  True])
@@ -149,7 +151,7 @@ GreaterEqual = ufunc("GreaterEqual", "greater_equal", "T T -> bool", T=REALS)
 
 @GreaterEqual.express
 def greater_equal(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
-    """Tells where `x` is at least `y`, element by element; False where one of them is nan.
+    """Returns whether `x` is at least `y`, elementwise; False if one of them is nan.
 
     >>> tf.greater_equal([1, 2, 3], 2).numpy()
     array([False,  True,  True])
@@ -184,20 +186,20 @@ def SelectV2(xp: Any, condition: Any, x: Any, y: Any) -> Any:
 def where(
     condition: TensorLike, x: TensorLike | None = None, y: TensorLike | None = None, name: str | None = None
 ) -> Tensor:
-    """Chooses between two tensors, element by element; or, with a condition alone, tells where it holds.
+    """Returns elements of one of two tensors, chosen by a condition, or the positions where the condition is true.
 
     Args:
-      condition: bool; without `x` and `y` also numbers, which hold where they are not 0.
-      x: the values where `condition` holds.
-      y: the values elsewhere, of `x`'s dtype. The three shapes broadcast with each other.
+      condition: a bool tensor; without `x` and `y`, also numbers, which are true unless they are 0.
+      x: the values where `condition` is true.
+      y: the values elsewhere, of `x`'s dtype. The three shapes are broadcast against each other.
 
     Returns:
-      A tensor of `x`'s dtype. Without `x` and `y` the positions where the condition holds, int64, of shape
-      `[count, rank]`: their number depends on the values.
+      A tensor of `x`'s dtype. Without `x` and `y`, the int64 positions where the condition is true, of shape
+      `[count, rank]`; the count depends on the values.
 
     Raises:
-      ValueError: only one of `x` and `y` is given.
-      InvalidArgumentError: dtypes differ or shapes do not fit; or, without `x` and `y`, the condition is a scalar.
+      ValueError: if only one of `x` and `y` is given.
+      InvalidArgumentError: if the dtypes differ, the shapes do not fit, or `condition` is a scalar without `x` and `y`.
 
     >>> tf.where([True, False], [1, 2], 0).numpy()
     array([1, 0], dtype=int32)
@@ -232,7 +234,7 @@ def _(call: Call, grad: Tensor) -> Gradients:
 
 
 def chosen(condition: Tensor, grad: Tensor, holds: bool) -> Tensor:
-    """Returns a gradient where a condition holds, or where it does not, and 0 elsewhere."""
+    """Returns a gradient where a condition equals `holds`, and 0 elsewhere."""
     zero: Any = constant_like(grad, 0)
     if zero.__class__ is int:
         zero = as_tensor(0, grad._dtype)

@@ -1,4 +1,4 @@
-"""Complex numbers: how they are put together and taken apart."""
+"""Creates complex numbers and returns their parts."""
 
 from __future__ import annotations
 
@@ -21,22 +21,22 @@ from nbtf._types import COMPLEXES, REALS, DType, TensorLike, as_dtype, bfloat16,
 @op("T T -> Tout", T=frozenset({float32, float64}), plain={"Tout": as_dtype}, broadcasts=True)
 def Complex(xp: Any, real: Any, imag: Any, Tout: DType) -> Any:  # noqa: N803  # TensorFlow's name
     result = xp.empty(xp.broadcast(real, imag).shape, Tout.np_dtype)
-    result.real, result.imag = real, imag  # a sum with 1j would make nan of an infinite part
+    result.real, result.imag = real, imag  # adding with 1j would turn an infinite part into nan
     return result
 
 
 def complex(real: TensorLike, imag: TensorLike, name: str | None = None) -> Tensor:
-    """Makes complex numbers of their parts.
+    """Returns complex numbers with the given real and imaginary parts.
 
     Args:
       real: the real parts, float32 or float64.
-      imag: the imaginary parts, of the same dtype, of a shape that broadcasts with `real`'s.
+      imag: the imaginary parts, of the same dtype, with a shape that broadcasts with `real`'s.
 
     Returns:
       A tensor of dtype complex64 or complex128.
 
     Raises:
-      TypeError: the parts are of other dtypes.
+      TypeError: if the parts have other dtypes.
 
     >>> tf.complex([1.0, 2.0], [0.0, -1.0]).numpy()
     array([1.+0.j, 2.-1.j], dtype=complex64)
@@ -69,13 +69,13 @@ def real(input: TensorLike, name: str | None = None) -> Tensor:
     """Returns the real parts of complex numbers.
 
     Args:
-      input: numbers.
+      input: a numeric tensor.
 
     Returns:
-      A tensor of real numbers; `input` itself if it holds such.
+      A tensor of real numbers; `input` itself if it is real.
 
     Raises:
-      TypeError: `input` holds no numbers.
+      TypeError: if `input` is not numeric.
 
     >>> tf.math.real([1 + 2j]).numpy()
     array([1.])
@@ -102,10 +102,10 @@ def imag(input: TensorLike, name: str | None = None) -> Tensor:
     """Returns the imaginary parts of complex numbers.
 
     Args:
-      input: numbers.
+      input: a numeric tensor.
 
     Returns:
-      A tensor of real numbers; zeros if `input` holds such.
+      A tensor of real numbers; zeros if `input` is real.
 
     >>> tf.math.imag([1 + 2j]).numpy()
     array([2.])
@@ -127,16 +127,16 @@ def Angle(xp: Any, input: Any, Tout: DType) -> Any:  # noqa: N803
 
 
 def angle(input: TensorLike, name: str | None = None) -> Tensor:
-    """Returns the angles of complex numbers, seen from 0.
+    """Returns the angles (arguments) of complex numbers.
 
     Args:
-      input: complex numbers, or floats.
+      input: a tensor of complex numbers or floats.
 
     Returns:
-      Radians, from -pi to pi; of real numbers 0, or pi where they are negative.
+      Angles in radians, from -pi to pi; for real numbers, 0, or pi if negative.
 
     Raises:
-      TypeError: `input` holds neither.
+      TypeError: if `input` is neither complex nor floating-point.
 
     >>> tf.math.angle([1j, -1 + 0j]).numpy()
     array([1.57079633, 3.14159265])

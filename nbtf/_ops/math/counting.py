@@ -1,4 +1,4 @@
-"""How often values occur: bincount, confusion_matrix."""
+"""Counts values: bincount, confusion_matrix."""
 
 from __future__ import annotations
 
@@ -33,23 +33,23 @@ def bincount(
     axis: int | None = None,
     binary_output: bool = False,
 ) -> Tensor:
-    """Counts how often each number occurs.
+    """Returns the number of occurrences of each integer.
 
     Args:
-      arr: numbers from 0 on; floats are cut down to integers.
-      weights: what each occurrence counts, 1 where not given; of the shape of `arr`.
-      minlength: the least length of the result.
-      maxlength: its greatest length; larger numbers are left out.
-      dtype: of the counts, where there are no weights.
-      axis: None or 0 counts over all numbers, -1 each row of a matrix.
-      binary_output: whether the result only says if a number occurs, 1 or 0.
+      arr: numbers of at least 0; floats are truncated to integers.
+      weights: the weight of each occurrence, with the shape of `arr`; 1 by default.
+      minlength: the minimum length of the result.
+      maxlength: the maximum length of the result; larger numbers are ignored.
+      dtype: the dtype of the counts; int32 by default.
+      axis: None or 0 counts all numbers together; -1 counts each row of a matrix.
+      binary_output: whether to return 1 or 0 for presence instead of counts; False by default.
 
     Returns:
-      The count of each number up to the largest one.
+      The counts of all numbers up to the largest one.
 
     Raises:
-      InvalidArgumentError: a number is negative, or the weights have another shape.
-      ValueError: another axis.
+      InvalidArgumentError: if a number is negative, or the weights have another shape.
+      ValueError: if `axis` has another value.
 
     >>> tf.math.bincount([1, 1, 3]).numpy()
     array([0, 2, 0, 1], dtype=int32)
@@ -72,7 +72,7 @@ def bincount(
 @op("Tidx T -> T", Tidx=IDS, T=frozenset({int32, int64, float32, float64}), host={"size": as_int}, partly=last_open)
 def DenseBincount(xp: Any, input: Any, weights: Any, size: int, binary_output: bool) -> Any:
     if weights.size and weights.shape != input.shape:
-        raise ValueError("a weight for each value")
+        raise ValueError("the shapes of weights and values differ")
     if (input < 0).any():
         raise InvalidArgumentError("Input arr must be non-negative!")
     rows = input if input.ndim == 2 else input[None]
@@ -102,20 +102,20 @@ def confusion_matrix(
     dtype: DTypeLike = int32,
     name: str | None = None,
 ) -> Tensor:
-    """Counts which classes were predicted for which labels.
+    """Returns the number of predictions for each pair of true and predicted class.
 
     Args:
       labels: the true class of each example.
-      predictions: the predicted one.
-      num_classes: how many classes there are; those up to the largest one where not given.
-      weights: what each example counts, 1 where not given.
-      dtype: of the counts.
+      predictions: the predicted class of each example.
+      num_classes: number of classes; by default inferred from the largest class.
+      weights: the weight of each example; 1 by default.
+      dtype: the dtype of the counts; int32 by default.
 
     Returns:
-      A matrix with a row for each label and a column for each prediction.
+      A matrix with one row per true class and one column per predicted class.
 
     Raises:
-      InvalidArgumentError: a class is negative or too large, or the lengths differ.
+      InvalidArgumentError: if a class is negative or too large, or the lengths differ.
 
     >>> tf.math.confusion_matrix([1, 2, 2], [1, 2, 1]).numpy()
     array([[0, 0, 0],
@@ -139,7 +139,7 @@ def confusion_matrix(
 
 
 def _alike(labels: Tensor, predictions: Tensor) -> tuple[Tensor, Tensor]:
-    """Takes a last axis of length 1 away from what has one axis more."""
+    """Removes a last axis of length 1 from the tensor that has one more axis."""
     if len(labels.shape) - len(predictions.shape) == 1 and labels.shape[-1] == 1:
         labels = squeeze(labels, [-1])
     elif len(predictions.shape) - len(labels.shape) == 1 and predictions.shape[-1] == 1:

@@ -1,4 +1,4 @@
-"""How running sums and products are computed."""
+"""Cumulative sums and products."""
 
 from __future__ import annotations
 
@@ -45,13 +45,13 @@ def Cumsum(xp: Any, x: Any, axis: Any, exclusive: bool, reverse: bool) -> Any:
 def cumsum(
     x: TensorLike, axis: Any = 0, exclusive: bool = False, reverse: bool = False, name: str | None = None
 ) -> Tensor:
-    """Adds up the elements along an axis, keeping every partial sum.
+    """Returns cumulative sums along an axis.
 
     Args:
-      x: numbers, shape `[d0, ..., dn]`.
-      axis: along which; counted from the end if negative.
-      exclusive: leaves each element out of its own sum, so that the first is 0.
-      reverse: adds from the end.
+      x: a numeric tensor, shape `[d0, ..., dn]`.
+      axis: the axis, counted from the end if negative; 0 by default.
+      exclusive: whether to exclude each element from its own sum, so that the first sum is 0; False by default.
+      reverse: whether to add from the end; False by default.
 
     Returns:
       The partial sums, of `x`'s shape and dtype.
@@ -79,13 +79,13 @@ def Cumprod(xp: Any, x: Any, axis: Any, exclusive: bool, reverse: bool) -> Any:
 def cumprod(
     x: TensorLike, axis: Any = 0, exclusive: bool = False, reverse: bool = False, name: str | None = None
 ) -> Tensor:
-    """Multiplies the elements along an axis, keeping every partial product.
+    """Returns cumulative products along an axis.
 
     Args:
-      x: numbers, shape `[d0, ..., dn]`.
-      axis: along which; counted from the end if negative.
-      exclusive: leaves each element out of its own product, so that the first is 1.
-      reverse: multiplies from the end.
+      x: a numeric tensor, shape `[d0, ..., dn]`.
+      axis: the axis, counted from the end if negative; 0 by default.
+      exclusive: whether to exclude each element from its own product, so that the first product is 1; False by default.
+      reverse: whether to multiply from the end; False by default.
 
     Returns:
       The partial products, of `x`'s shape and dtype.
@@ -98,7 +98,7 @@ def cumprod(
 
 @Cumprod.gradient
 def _(call: Call, grad: Tensor) -> Gradients:
-    # As in TensorFlow: zeros in `x` get a gradient of 0, which is not always the right one.
+    # As in TensorFlow, zeros in `x` get a gradient of 0, which is not always correct.
     axis, exclusive, reverse = (call.attrs[name] for name in ("axis", "exclusive", "reverse"))
     products = cumprod(call.inputs[0], axis, exclusive, reverse)
     return [divide_no_nan(cumsum(multiply(products, grad), axis, exclusive, not reverse), call.inputs[0])]
@@ -106,7 +106,7 @@ def _(call: Call, grad: Tensor) -> Gradients:
 
 def _running(xp: Any, function: Any, x: Any, axis: int, exclusive: bool, reverse: bool) -> Any:
     if axis.__class__ is not int:
-        raise TypeError("one axis")
+        raise TypeError("expected a single axis")
     lead = (slice(None),) * (axis % x.ndim if x.ndim else 0)
     if reverse:
         x = x[(*lead, slice(None, None, -1))]

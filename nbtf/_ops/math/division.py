@@ -1,4 +1,4 @@
-"""Division: quotients, whole ones, what they leave over, and reciprocals."""
+"""Division: quotients, integer quotients, remainders and reciprocals."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ RealDiv = ufunc("RealDiv", "divide", "T T -> T", T=FLOATS | COMPLEXES, node_name
 
 @RealDiv.express
 def truediv(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
-    """Divides one tensor by another, element by element; integers give fractions.
+    """Returns the elementwise quotient of two tensors; integers give fractions.
 
     Args:
-      x: numbers.
-      y: numbers of the same dtype, of a shape that broadcasts with `x`'s.
+      x: a numeric tensor.
+      y: a tensor of the same dtype, with a shape that broadcasts with `x`'s.
 
     Returns:
-      `x / y`, of their dtype; for integers float64, for those of 8 and 16 bits float32. Division by 0 gives inf
+      `x / y`, with the inputs' dtype; float64 for integers, float32 for those of 8 and 16 bits. Division by 0 gives inf
       or nan.
 
     >>> tf.truediv([1, 2], 4).numpy()
@@ -37,7 +37,7 @@ def truediv(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
 
 
 def _divisible(x: Tensor, y: Tensor, operation: str) -> tuple[Tensor, Tensor]:
-    """Returns two tensors in the dtype of their quotient."""
+    """Returns two tensors, converted to the dtype of their quotient."""
     if x._dtype is not y._dtype:
         raise TypeError(f"`x` and `y` must have the same dtype, got {x._dtype!r} != {y._dtype!r}.")
     if not x._dtype.is_numeric:
@@ -54,10 +54,10 @@ def _divisible(x: Tensor, y: Tensor, operation: str) -> tuple[Tensor, Tensor]:
 
 @RealDiv.express
 def divide(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
-    """Divides one tensor by another, as the operator `/` does.
+    """Returns the elementwise quotient of two tensors, like the operator `/`.
 
     Returns:
-      `x / y`, of their dtype; for integers float64, for those of 8 and 16 bits float32. Division by 0 gives inf
+      `x / y`, with the inputs' dtype; float64 for integers, float32 for those of 8 and 16 bits. Division by 0 gives inf
       or nan.
 
     >>> tf.divide([1.0, -1.0], 0.0).numpy()
@@ -96,20 +96,20 @@ def DivNoNan(xp: Any, x: Any, y: Any) -> Any:
 
 @DivNoNan.express
 def divide_no_nan(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
-    """Divides one tensor by another; what is divided by 0 gives 0.
+    """Returns the elementwise quotient of two tensors, with 0 for division by 0.
 
     Args:
-      x: numbers.
-      y: numbers of the same dtype, of a shape that broadcasts with `x`'s.
+      x: a numeric tensor.
+      y: a tensor of the same dtype, with a shape that broadcasts with `x`'s.
 
     Returns:
-      A tensor of their dtype; for integers float64, for those of 8 and 16 bits float32.
+      A tensor of the inputs' dtype; float64 for integers, float32 for those of 8 and 16 bits.
 
     >>> tf.math.divide_no_nan([3.0, 4.0], [0.0, 2.0]).numpy()
     array([0., 2.], dtype=float32)
     """
     dtype = getattr(y, "_dtype", None)
-    if dtype is not None and not hasattr(x, "_dtype"):  # `y` is a tensor, maybe of a graph, and `x` a value
+    if dtype is not None and not hasattr(x, "_dtype"):  # `y` is a tensor, perhaps of a graph, and `x` a Python value
         x = as_tensor(x, dtype)
     x = as_tensor(x)
     y = preferring(y, x._dtype)
@@ -129,7 +129,7 @@ def _(call: Call, grad: Tensor) -> Gradients:
 
 
 def _refuse_zero(xp: Any, y: Any) -> None:
-    """Only where the values are at hand: on a GPU the question would wait for them, and TensorFlow does not ask."""
+    """Raises an error for integer division by 0. Only the CPU checks; a GPU would have to wait for the values."""
     if xp.__name__ == "numpy" and not y.all():
         raise InvalidArgumentError("Integer division by zero")
 
@@ -137,17 +137,17 @@ def _refuse_zero(xp: Any, y: Any) -> None:
 @op("T T -> T", T=REALS, broadcasts=True)
 def FloorDiv(xp: Any, x: Any, y: Any) -> Any:
     if x.dtype.kind == "f":
-        return xp.floor(xp.divide(x, y))  # floor_divide corrects the quotient: 9 for 1 // 0.1 instead of 10
+        return xp.floor(xp.divide(x, y))  # `floor_divide` corrects the quotient: 1 // 0.1 is 9 instead of 10
     _refuse_zero(xp, y)
     return xp.floor_divide(x, y)
 
 
 @FloorDiv.express
 def floordiv(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
-    """Divides one tensor by another and rounds down, as the operator `//` does.
+    """Returns the elementwise quotient rounded down, like the operator `//`.
 
     Raises:
-      InvalidArgumentError: dtypes differ, shapes do not fit, or an integer is divided by 0.
+      InvalidArgumentError: if the dtypes differ, the shapes do not fit, or an integer is divided by 0.
 
     >>> tf.math.floordiv([7, -7], 2).numpy()
     array([ 3, -4], dtype=int32)
@@ -164,13 +164,13 @@ def FloorMod(xp: Any, x: Any, y: Any) -> Any:
 
 @FloorMod.express
 def floormod(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
-    """Returns what division leaves, as the operator `%` does; it has the sign of `y`.
+    """Returns the remainder of division, like the operator `%`; it has the sign of `y`.
 
     Returns:
-      `x - floordiv(x, y) * y`, of their dtype.
+      `x - floordiv(x, y) * y`, with the inputs' dtype.
 
     Raises:
-      InvalidArgumentError: dtypes differ, shapes do not fit, or an integer is divided by 0.
+      InvalidArgumentError: if the dtypes differ, the shapes do not fit, or an integer is divided by 0.
 
     >>> tf.math.floormod([7, -7], 3).numpy()
     array([1, 2], dtype=int32)
@@ -197,10 +197,10 @@ def TruncateDiv(xp: Any, x: Any, y: Any) -> Any:
 
 
 def truncatediv(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
-    """Divides one tensor by another and cuts off towards 0, as C does.
+    """Returns the elementwise quotient truncated towards 0, as in C.
 
     Raises:
-      InvalidArgumentError: dtypes differ, shapes do not fit, or an integer is divided by 0.
+      InvalidArgumentError: if the dtypes differ, the shapes do not fit, or an integer is divided by 0.
 
     >>> tf.truncatediv([7, -7], 2).numpy()
     array([ 3, -3], dtype=int32)
@@ -218,17 +218,17 @@ def TruncateMod(xp: Any, x: Any, y: Any) -> Any:
 
 
 def truncatemod(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
-    """Returns what division that cuts off leaves; it has the sign of `x`.
+    """Returns the remainder of truncated division; it has the sign of `x`.
 
     Args:
-      x: floats, int32 or int64.
-      y: numbers of the same dtype, of a shape that broadcasts with `x`'s.
+      x: a tensor of floats, int32 or int64.
+      y: a tensor of the same dtype, with a shape that broadcasts with `x`'s.
 
     Returns:
-      `x - truncatediv(x, y) * y`, of their dtype.
+      `x - truncatediv(x, y) * y`, with the inputs' dtype.
 
     Raises:
-      InvalidArgumentError: dtypes differ, shapes do not fit, or an integer is divided by 0.
+      InvalidArgumentError: if the dtypes differ, the shapes do not fit, or an integer is divided by 0.
 
     >>> tf.truncatemod([7, -7], 3).numpy()
     array([ 1, -1], dtype=int32)
@@ -244,10 +244,10 @@ Reciprocal = ufunc("Reciprocal", "reciprocal", "T -> T", T=FLOATS | COMPLEXES)
 
 @Reciprocal.express
 def reciprocal(x: TensorLike, name: str | None = None) -> Tensor:
-    """Returns 1 divided by every element.
+    """Returns the reciprocal of each element.
 
     Returns:
-      `1 / x`, of its dtype; inf for 0.
+      `1 / x`, with `x`'s dtype; inf for 0.
 
     >>> tf.math.reciprocal([2.0, 0.0]).numpy()
     array([0.5, inf], dtype=float32)
@@ -262,7 +262,7 @@ def _(call: Call, grad: Tensor) -> Gradients:
 
 
 def reciprocal_no_nan(x: TensorLike, name: str | None = None) -> Tensor:
-    """Returns 1 divided by every element, and 0 for 0.
+    """Returns the reciprocal of each element, and 0 for 0.
 
     >>> tf.math.reciprocal_no_nan([2.0, 0.0]).numpy()
     array([0.5, 0. ], dtype=float32)

@@ -1,4 +1,4 @@
-"""Powers and roots, exponentials and logarithms, and the functions made of them."""
+"""Powers, roots, exponentials, logarithms and related functions."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ CONTINUOUS = FLOATS | COMPLEXES
 UNARY_COMPLEX = (
     "x:T -> y:T; attr=T:type,allowed=[DT_BFLOAT16, DT_HALF, DT_FLOAT, DT_DOUBLE, DT_COMPLEX64, DT_COMPLEX128]"
 )
-"""The definition of functions of one continuous number. Source: `UNARY_COMPLEX` in `math_ops.cc` of TensorFlow."""
+"""The op definition of unary functions. Source: `UNARY_COMPLEX` in TensorFlow's `math_ops.cc`."""
 
 
 @op("T T -> T", T=SIGNED | COMPLEXES, broadcasts=True)
 def Pow(xp: Any, x: Any, y: Any) -> Any:
     if not y.ndim and xp.__name__ == "numpy" and y.dtype.kind != "c" and y.item() == 2:
-        return xp.square(x)  # a quarter of the time
+        return xp.square(x)  # 4 times as fast
     try:
         return xp.power(x, y)
     except ValueError as error:
@@ -36,17 +36,17 @@ def Pow(xp: Any, x: Any, y: Any) -> Any:
 
 @Pow.express
 def pow(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
-    """Raises one tensor to the power of another, element by element, as the operator `**` does.
+    """Returns one tensor raised to the power of another, elementwise, like the operator `**`.
 
     Args:
-      x: numbers, not the unsigned integers.
-      y: numbers of the same dtype, of a shape that broadcasts with `x`'s.
+      x: a tensor of numbers other than unsigned integers.
+      y: a tensor of the same dtype, with a shape that broadcasts with `x`'s.
 
     Returns:
-      A tensor of their dtype; nan for roots of negative numbers. Integers wrap when they overflow.
+      A tensor of the inputs' dtype; nan for roots of negative numbers. Integers wrap around on overflow.
 
     Raises:
-      InvalidArgumentError: dtypes differ, shapes do not fit, or an integer has a negative power.
+      InvalidArgumentError: if the dtypes differ, the shapes do not fit, or an integer has a negative exponent.
 
     >>> tf.pow([2, 3], [3, 2]).numpy()
     array([8, 9], dtype=int32)
@@ -61,7 +61,7 @@ def _(call: Call, grad: Tensor) -> Gradients:
     if call.needs(0):
         towards_x = unbroadcast(grad * y * pow(x, y - 1), x)
     if call.needs(1):
-        # No real number has a logarithm unless it is positive: 0 instead, so that nothing spreads nan.
+        # Real numbers that are not positive have no logarithm: use 0, so that nan does not spread.
         defined = not_equal(x, 0) if x._dtype in COMPLEXES else greater(x, 0.0)
         logarithm = chosen(defined, log(where(defined, x, as_tensor(1, x._dtype))), True)
         towards_y = unbroadcast(grad * conj(call.output) * logarithm, y)
@@ -98,7 +98,7 @@ def Rsqrt(xp: Any, x: Any) -> Any:
 
 @Rsqrt.express
 def rsqrt(x: TensorLike, name: str | None = None) -> Tensor:
-    """Returns 1 divided by square roots; inf for 0, nan for negative numbers.
+    """Returns reciprocals of square roots; inf for 0, nan for negative numbers.
 
     >>> tf.math.rsqrt([4.0, 16.0]).numpy()
     array([0.5 , 0.25], dtype=float32)
@@ -117,7 +117,7 @@ Exp = ufunc("Exp", "exp", "T -> T", T=CONTINUOUS, definition=UNARY_COMPLEX)
 
 @Exp.express
 def exp(x: TensorLike, name: str | None = None) -> Tensor:
-    """Returns e to the power of every element; inf where the dtype ends.
+    """Returns e raised to the power of each element; inf on overflow.
 
     >>> tf.exp([0.0, 1.0]).numpy().round(3)
     array([1.   , 2.718], dtype=float32)
@@ -140,7 +140,7 @@ Expm1 = ufunc("Expm1", "expm1", "T -> T", T=CONTINUOUS, definition=UNARY_COMPLEX
 
 @Expm1.express
 def expm1(x: TensorLike, name: str | None = None) -> Tensor:
-    """Returns `exp(x) - 1`, exact also where `x` is near 0.
+    """Returns `exp(x) - 1`, precise even for `x` near 0.
 
     >>> tf.math.expm1([0.0, 1.0]).numpy().round(3)
     array([0.   , 1.718], dtype=float32)
@@ -168,7 +168,7 @@ def log(x: TensorLike, name: str | None = None) -> Tensor:
 
 @Log.gradient
 def _(call: Call, grad: Tensor) -> Gradients:
-    # TensorFlow multiplies by the reciprocal, and its optimizer of graphs makes this division of it.
+    # TensorFlow multiplies by the reciprocal, which its graph optimizer turns into this division.
     return [grad / conj(call.inputs[0])]
 
 
@@ -182,7 +182,7 @@ Log1p = ufunc("Log1p", "log1p", "T -> T", T=CONTINUOUS, definition=UNARY_COMPLEX
 
 @Log1p.express
 def log1p(x: TensorLike, name: str | None = None) -> Tensor:
-    """Returns `log(1 + x)`, exact also where `x` is near 0.
+    """Returns `log(1 + x)`, precise even for `x` near 0.
 
     >>> tf.math.log1p([0.0, 1.0]).numpy().round(3)
     array([0.   , 0.693], dtype=float32)
@@ -202,7 +202,7 @@ def Sigmoid(xp: Any, x: Any) -> Any:
 
 @Sigmoid.express
 def sigmoid(x: TensorLike, name: str | None = None) -> Tensor:
-    """Returns `1 / (1 + exp(-x))`, which leads from 0 to 1.
+    """Returns `1 / (1 + exp(-x))`, which lies between 0 and 1.
 
     >>> tf.sigmoid([-1000.0, 0.0, 1000.0]).numpy()
     array([0. , 0.5, 1. ], dtype=float32)
@@ -254,7 +254,7 @@ Tanh = ufunc("Tanh", "tanh", "T -> T", T=CONTINUOUS, definition=UNARY_COMPLEX)
 
 @Tanh.express
 def tanh(x: TensorLike, name: str | None = None) -> Tensor:
-    """Returns the hyperbolic tangent, which leads from -1 to 1.
+    """Returns hyperbolic tangents, which lie between -1 and 1.
 
     >>> tf.tanh([-1000.0, 0.0, 1000.0]).numpy()
     array([-1.,  0.,  1.], dtype=float32)
@@ -285,8 +285,8 @@ def tanh_grad(y: Tensor, dy: Tensor, name: str | None = None) -> Tensor:
     """Returns the gradient of a hyperbolic tangent.
 
     Args:
-      y: the hyperbolic tangent.
-      dy: its gradient, of the same shape.
+      y: the result of the hyperbolic tangent.
+      dy: the gradient of that result, of the same shape.
 
     Returns:
       `dy * (1 - y * y)`.

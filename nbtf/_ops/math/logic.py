@@ -1,4 +1,4 @@
-"""How truth values are combined, and the bits of integers."""
+"""Logical and bitwise operations, and shifts."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ LogicalAnd = ufunc("LogicalAnd", "logical_and", "bool bool -> bool")
 
 @LogicalAnd.express
 def logical_and(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
-    """Tells where both of two tensors are true.
+    """Returns the elementwise logical and of two tensors.
 
     Args:
-      x: bool.
-      y: bool, of a shape that broadcasts with `x`'s.
+      x: a bool tensor.
+      y: a bool tensor, with a shape that broadcasts with `x`'s.
 
     >>> tf.logical_and([True, False], True).numpy()
     array([ True, False])
@@ -30,11 +30,11 @@ LogicalOr = ufunc("LogicalOr", "logical_or", "bool bool -> bool")
 
 @LogicalOr.express
 def logical_or(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
-    """Tells where at least one of two tensors is true.
+    """Returns the elementwise logical or of two tensors.
 
     Args:
-      x: bool.
-      y: bool, of a shape that broadcasts with `x`'s.
+      x: a bool tensor.
+      y: a bool tensor, with a shape that broadcasts with `x`'s.
 
     >>> tf.logical_or([True, False], False).numpy()
     array([ True, False])
@@ -47,13 +47,13 @@ LogicalNot = ufunc("LogicalNot", "logical_not", "bool -> bool")
 
 @LogicalNot.express
 def logical_not(x: TensorLike, name: str | None = None) -> Tensor:
-    """Tells where a tensor is false.
+    """Returns the elementwise logical not of a tensor.
 
     Args:
-      x: bool.
+      x: a bool tensor.
 
     Raises:
-      InvalidArgumentError: `x` is not bool.
+      InvalidArgumentError: if `x` is not bool.
 
     >>> tf.logical_not([True, False]).numpy()
     array([False,  True])
@@ -62,13 +62,13 @@ def logical_not(x: TensorLike, name: str | None = None) -> Tensor:
 
 
 def logical_xor(x: TensorLike, y: TensorLike, name: str | None = "LogicalXor") -> Tensor:
-    """Tells where exactly one of two tensors is true.
+    """Returns the elementwise exclusive or of two tensors.
 
-    TensorFlow has no op for it; the log shows `LogicalOr`, `LogicalAnd`, `LogicalNot` and `LogicalAnd`.
+    TensorFlow has no single op for this; the log shows `LogicalOr`, `LogicalAnd`, `LogicalNot` and `LogicalAnd`.
 
     Args:
-      x: bool.
-      y: bool, of a shape that broadcasts with `x`'s.
+      x: a bool tensor.
+      y: a bool tensor, with a shape that broadcasts with `x`'s.
 
     >>> tf.math.logical_xor([True, False], True).numpy()
     array([False,  True])
@@ -81,11 +81,11 @@ BitwiseAnd = ufunc("BitwiseAnd", "bitwise_and", "T T -> T", T=INTEGERS)
 
 @BitwiseAnd.express
 def bitwise_and(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
-    """Returns the bits that both of two integers have.
+    """Returns the bitwise and of two tensors.
 
     Args:
-      x: integers.
-      y: integers of the same dtype, of a shape that broadcasts with `x`'s.
+      x: an integer tensor.
+      y: a tensor of the same dtype, with a shape that broadcasts with `x`'s.
 
     >>> tf.bitwise.bitwise_and([6, 5], 3).numpy()
     array([2, 1], dtype=int32)
@@ -98,11 +98,11 @@ BitwiseOr = ufunc("BitwiseOr", "bitwise_or", "T T -> T", T=INTEGERS)
 
 @BitwiseOr.express
 def bitwise_or(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
-    """Returns the bits that at least one of two integers has.
+    """Returns the bitwise or of two tensors.
 
     Args:
-      x: integers.
-      y: integers of the same dtype, of a shape that broadcasts with `x`'s.
+      x: an integer tensor.
+      y: a tensor of the same dtype, with a shape that broadcasts with `x`'s.
 
     >>> tf.bitwise.bitwise_or([6, 5], 3).numpy()
     array([7, 7], dtype=int32)
@@ -115,11 +115,11 @@ BitwiseXor = ufunc("BitwiseXor", "bitwise_xor", "T T -> T", T=INTEGERS)
 
 @BitwiseXor.express
 def bitwise_xor(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
-    """Returns the bits that exactly one of two integers has.
+    """Returns the bitwise exclusive or of two tensors.
 
     Args:
-      x: integers.
-      y: integers of the same dtype, of a shape that broadcasts with `x`'s.
+      x: an integer tensor.
+      y: a tensor of the same dtype, with a shape that broadcasts with `x`'s.
 
     >>> tf.bitwise.bitwise_xor([6, 5], 3).numpy()
     array([5, 6], dtype=int32)
@@ -132,10 +132,10 @@ Invert = ufunc("Invert", "invert", "T -> T", T=INTEGERS)
 
 @Invert.express
 def invert(x: TensorLike, name: str | None = None) -> Tensor:
-    """Returns the bits that an integer does not have.
+    """Returns the bitwise inverse of a tensor.
 
     Returns:
-      A tensor of its dtype.
+      A tensor of `x`'s dtype.
 
     >>> tf.bitwise.invert([0, 6]).numpy()
     array([-1, -7], dtype=int32)
@@ -150,11 +150,11 @@ def LeftShift(xp: Any, x: Any, y: Any) -> Any:
 
 @LeftShift.express
 def left_shift(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
-    """Moves the bits of integers to the left.
+    """Returns integers with their bits shifted to the left.
 
     Args:
-      x: integers.
-      y: by how many places; less than 0 counts as 0, more than there are as the last one. The same dtype, of a
+      x: an integer tensor.
+      y: number of positions, limited to the range from 0 to the number of bits - 1. The same dtype, with a
         shape that broadcasts with `x`'s.
 
     >>> tf.bitwise.left_shift([1, 3], 2).numpy()
@@ -170,11 +170,11 @@ def RightShift(xp: Any, x: Any, y: Any) -> Any:
 
 @RightShift.express
 def right_shift(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
-    """Moves the bits of integers to the right; the sign stays.
+    """Returns integers with their bits shifted to the right, keeping the sign.
 
     Args:
-      x: integers.
-      y: by how many places; less than 0 counts as 0, more than there are as the last one. The same dtype, of a
+      x: an integer tensor.
+      y: number of positions, limited to the range from 0 to the number of bits - 1. The same dtype, with a
         shape that broadcasts with `x`'s.
 
     >>> tf.bitwise.right_shift([8, -8], 1).numpy()
@@ -184,7 +184,7 @@ def right_shift(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor
 
 
 def _bits_of(xp: Any, x: Any, positions: Any) -> Any:
-    """Keeps shifts within the width of the dtype, beyond which C promises nothing."""
+    """Limits shifts to the width of the dtype, beyond which C leaves the result undefined."""
     return xp.minimum(xp.maximum(positions, 0), 8 * x.dtype.itemsize - 1)
 
 

@@ -1,4 +1,4 @@
-"""The size of numbers: absolute value, sign, squares, the larger of two, and bounds."""
+"""Magnitude: absolute value, sign, squares, maximum, minimum and bounds."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ def abs(x: TensorLike, name: str | None = None) -> Tensor:
     """Returns absolute values.
 
     Args:
-      x: numbers that have a sign, or complex numbers.
+      x: a tensor of signed or complex numbers.
 
     Returns:
-      `|x|`, of its dtype; of complex numbers the length, a real number of half the size.
+      `|x|`, with `x`'s dtype; for complex numbers, a real number of half the size.
 
     >>> tf.abs([-2.0, 3.0]).numpy()
     array([2., 3.], dtype=float32)
@@ -68,10 +68,10 @@ Sign = ufunc("Sign", "sign", "T -> T", T=SIGNED | COMPLEXES)
 
 @Sign.express
 def sign(x: TensorLike, name: str | None = None) -> Tensor:
-    """Returns the sign of every element: -1, 0 or 1; of complex numbers `x / |x|`, and 0 of 0; nan of nan.
+    """Returns the sign of each element: -1, 0 or 1; for complex numbers, `x / |x|`, or 0 for 0.
 
     Args:
-      x: numbers that have one: not the unsigned integers.
+      x: a tensor of signed or complex numbers; the sign of nan is nan.
 
     >>> tf.sign([-3.0, 0.0, 2.0]).numpy()
     array([-1.,  0.,  1.], dtype=float32)
@@ -84,7 +84,7 @@ def _(call: Call, grad: Tensor) -> Gradients:
     x = call.inputs[0]
     if not x.dtype.is_complex:
         return [zeros_like(x, name="zeros_like")]
-    direction = sign(x)  # turns as `x` moves across it, and stays where `x` moves along it
+    direction = sign(x)  # changes if `x` moves across it, but not if `x` moves along it
     along = multiply(cast(real(multiply(grad, conj(direction))), x._dtype), direction)
     return [divide_no_nan(subtract(grad, along), cast(abs(x), x._dtype))]
 
@@ -94,13 +94,13 @@ Square = ufunc("Square", "square", "T -> T", T=NUMBERS)
 
 @Square.express
 def square(x: TensorLike, name: str | None = None) -> Tensor:
-    """Multiplies every element with itself.
+    """Returns the square of each element.
 
     Returns:
-      `x * x`, of its dtype.
+      `x * x`, with `x`'s dtype.
 
     Raises:
-      InvalidArgumentError: `x` holds no numbers.
+      InvalidArgumentError: if `x` is not numeric.
 
     >>> tf.square([-2.0, 3.0]).numpy()
     array([4., 9.], dtype=float32)
@@ -126,14 +126,14 @@ def SquaredDifference(xp: Any, x: Any, y: Any) -> Any:
 
 @SquaredDifference.express
 def squared_difference(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
-    """Returns the squares of differences, element by element.
+    """Returns the elementwise squared difference of two tensors.
 
     Args:
-      x: numbers, not of the shorter integers.
-      y: numbers of the same dtype, of a shape that broadcasts with `x`'s.
+      x: a tensor of floats, complex numbers, int32 or int64.
+      y: a tensor of the same dtype, with a shape that broadcasts with `x`'s.
 
     Returns:
-      `(x - y) * conj(x - y)`, of their dtype.
+      `(x - y) * conj(x - y)`, with the inputs' dtype.
 
     >>> tf.math.squared_difference([1.0, 5.0], 2.0).numpy()
     array([1., 9.], dtype=float32)
@@ -156,7 +156,7 @@ Maximum = ufunc("Maximum", "maximum", "T T -> T", T=REALS)
 
 @Maximum.express
 def maximum(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
-    """Returns the larger of two numbers, element by element; nan where one of them is.
+    """Returns the elementwise maximum of two tensors; nan if an element is nan.
 
     >>> tf.maximum([1.0, 5.0], [3.0, 2.0]).numpy()
     array([3., 5.], dtype=float32)
@@ -174,7 +174,7 @@ Minimum = ufunc("Minimum", "minimum", "T T -> T", T=REALS)
 
 @Minimum.express
 def minimum(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
-    """Returns the smaller of two numbers, element by element; nan where one of them is.
+    """Returns the elementwise minimum of two tensors; nan if an element is nan.
 
     >>> tf.minimum([1.0, 5.0], [3.0, 2.0]).numpy()
     array([1., 2.], dtype=float32)
@@ -188,7 +188,7 @@ def _(call: Call, grad: Tensor) -> Gradients:
 
 
 def _to_the_chosen(call: Call, first: Tensor, grad: Tensor) -> Gradients:
-    """Where both are equal the gradient goes to the first, as in TensorFlow."""
+    """Passes the gradient to the chosen input, or to the first if both are equal, as in TensorFlow."""
     x, y = call.inputs
     return [
         unbroadcast(chosen(first, grad, True), x) if call.needs(0) else None,
@@ -199,21 +199,21 @@ def _to_the_chosen(call: Call, first: Tensor, grad: Tensor) -> Gradients:
 def clip_by_value(
     t: TensorLike, clip_value_min: TensorLike, clip_value_max: TensorLike, name: str | None = None
 ) -> Tensor:
-    """Keeps every element within bounds.
+    """Returns a tensor with its elements limited to a range.
 
-    TensorFlow has no op for it; the log shows `Minimum` and `Maximum`.
+    TensorFlow has no single op for this; the log shows `Minimum` and `Maximum`.
 
     Args:
-      t: real numbers.
-      clip_value_min: the least that is left, of `t`'s dtype, of a shape that broadcasts to `t`'s. Where it is above
-        `clip_value_max` it wins.
-      clip_value_max: the most that is left.
+      t: a tensor of real numbers.
+      clip_value_min: the lower bound, of `t`'s dtype, with a shape that broadcasts to `t`'s. If it exceeds
+        `clip_value_max`, it takes precedence.
+      clip_value_max: the upper bound.
 
     Returns:
       A tensor of `t`'s shape and dtype.
 
     Raises:
-      ValueError: the bounds have a larger shape than `t`.
+      ValueError: if the bounds have a larger shape than `t`.
 
     >>> tf.clip_by_value([-1.5, 0.5, 2.5], 0.0, 1.0).numpy()
     array([0. , 0.5, 1. ], dtype=float32)
@@ -225,17 +225,17 @@ def clip_by_value(
 
 
 def saturate_cast(value: TensorLike, dtype: DTypeLike, name: str | None = None) -> Tensor:
-    """Converts the elements of a tensor to another dtype; what does not fit becomes the nearest that does.
+    """Returns a tensor converted to another dtype, with its elements limited to the range of that dtype.
 
     Args:
-      value: numbers. Of complex ones only the real part is taken where `dtype` is real.
-      dtype: what the elements become.
+      value: a numeric tensor. If `dtype` is real, complex numbers keep only their real part.
+      dtype: the new dtype.
 
     Returns:
-      A tensor of that dtype. nan stays nan, or what `tf.cast` makes of it.
+      A tensor of that dtype. nan is converted as by `tf.cast`.
 
     Raises:
-      TypeError: one of the dtypes has no least and largest number.
+      TypeError: if one of the dtypes has no minimum and maximum.
 
     >>> tf.saturate_cast([300, -5, 7], tf.uint8).numpy()
     array([255,   0,   7], dtype=uint8)
@@ -250,7 +250,7 @@ def saturate_cast(value: TensorLike, dtype: DTypeLike, name: str | None = None) 
 
 
 def _bounds(source: DType, target: DType) -> tuple[float, float]:
-    """Returns the least and the largest number of `source` that `target` has too."""
+    """Returns the smallest and the largest number of `source` that `target` can represent."""
     (source_low, source_high), (lowest, highest) = _limits(source), _limits(target)
     source_low, source_high = max(source_low, lowest), min(source_high, highest)
     if source.is_integer:
@@ -259,12 +259,12 @@ def _bounds(source: DType, target: DType) -> tuple[float, float]:
 
 
 def _limits(dtype: DType) -> tuple[float, float]:
-    """Returns Python's numbers, which compare exactly whatever their kinds."""
+    """Returns the limits as Python numbers, which compare exactly even if their types differ."""
     number = int if dtype.is_integer else float
     return number(dtype.min), number(dtype.max)
 
 
-# Binary digits of a float's fraction by its bytes. Source: IEEE 754-2019, table 3.5.
+# Bits of a float's fraction by its size in bytes. Source: IEEE 754-2019, table 3.5.
 _DIGITS = {2: 11, 4: 24, 8: 53}
 
 

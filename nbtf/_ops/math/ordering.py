@@ -1,4 +1,4 @@
-"""In which order elements come by size."""
+"""Sorting: top_k, sort, argsort and in_top_k."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ from nbtf.errors import InvalidArgumentError
 
 
 class Largest(NamedTuple):
-    """The largest elements and where they were."""
+    """The largest elements and their positions."""
 
     values: Tensor
     indices: Tensor
 
 
-Largest.__name__ = "TopKV2"  # as TensorFlow's prints
+Largest.__name__ = "TopKV2"  # the class name that TensorFlow prints
 
 
 @op(
@@ -44,7 +44,7 @@ Largest.__name__ = "TopKV2"  # as TensorFlow's prints
 def TopKV2(xp: Any, input: Any, k: int, sorted: bool, index_type: DType) -> Any:
     length = input.shape[-1]
     if not 0 <= k <= length:
-        raise ValueError("there are not as many")
+        raise ValueError("k exceeds the number of elements")
     if xp is CPU.xp and k and k * FEW <= length:
         order = _first_of_candidates(xp, input, k)
     else:
@@ -53,26 +53,26 @@ def TopKV2(xp: Any, input: Any, k: int, sorted: bool, index_type: DType) -> Any:
 
 
 FEW = 32
-"""For as many times fewer elements than there are, looking for candidates is faster than sorting."""
+"""If `k` is this many times smaller than the length, searching for candidates is faster than sorting."""
 
 
 def _descending(xp: Any, array: Any) -> Any:
-    """Returns the order along the last axis, the largest first, nan before it; of equal ones, the first comes first."""
+    """Returns the descending order along the last axis: nan first; equal elements keep their order."""
     length = array.shape[-1]
     if array.dtype.itemsize != 4 or length < 16:
-        # A stable sort of the reversed elements, reversed.
+        # A stable sort of the reversed elements, then reversed.
         return length - 1 - xp.argsort(array[..., ::-1], axis=-1, kind="stable")[..., ::-1]
     return (xp.sort(_keys(xp, array), axis=-1) & 0xFFFFFFFF).astype(xp.int64)
 
 
 def _keys(xp: Any, array: Any) -> Any:
-    """Returns 64 bits for each number of 32: first what is smaller the larger it is, then its position.
+    """Returns a 64-bit key per 32-bit number: bits that decrease as the number increases, then its position.
 
-    Sorting them takes half the time of a stable sort of positions. The bits of floats are ordered as those of integers
-    are, but for those of negative ones, which are reversed.
+    Sorting the keys is twice as fast as a stable sort of positions. The bits of floats are ordered like those of
+    integers, except that the order of negative floats is reversed.
     """
     if array.dtype.kind == "f":
-        bits = (array + 0).view(xp.int32)  # not -0.0, which equals 0.0
+        bits = (array + 0).view(xp.int32)  # turns -0.0 into 0.0, which it equals
         bits ^= (bits >> 31) & 0x7FFFFFFF
         unordered = array != array
         if xp is not CPU.xp or unordered.any():
@@ -86,10 +86,10 @@ def _keys(xp: Any, array: Any) -> Any:
 
 
 def _first_of_candidates(xp: Any, array: Any, k: int) -> Any:
-    """Returns the positions of the `k` largest, in order, after looking at few elements twice.
+    """Returns the positions of the `k` largest elements, in order, reading few elements twice.
 
-    The `k`-th largest of the maxima of stretches is no larger than the `k`-th largest of all, so the largest are among
-    the elements that are not below it.
+    The `k`-th largest of the maxima of sections is at most the `k`-th largest of all, so the largest elements are among
+    those that are not below it.
     """
     rows = array.reshape(-1, array.shape[-1])
     length = rows.shape[1]
@@ -100,11 +100,11 @@ def _first_of_candidates(xp: Any, array: Any, k: int) -> Any:
     row, position = xp.divmod(xp.flatnonzero(~(rows < bounds)), length)
     begins = xp.searchsorted(row, xp.arange(len(rows) + 1))
     longest = int(xp.diff(begins).max(initial=0))
-    if longest > length // 4:  # there are many equal ones
+    if longest > length // 4:  # many elements are equal
         return _descending(xp, array)[..., :k]
     candidates = xp.full(
         (len(rows), longest), DTYPE_OF[array.dtype].min, array.dtype
-    )  # which does not come before others
+    )  # padding that sorts after all others
     positions = xp.zeros((len(rows), longest), xp.int64)
     column = xp.arange(len(row)) - begins[row]
     candidates[row, column], positions[row, column] = rows[row, position], position
@@ -115,19 +115,19 @@ def _first_of_candidates(xp: Any, array: Any, k: int) -> Any:
 def top_k(
     input: TensorLike, k: Any = 1, sorted: bool = True, index_type: DTypeLike = int32, name: str | None = None
 ) -> Largest:
-    """Finds the largest elements along the last axis.
+    """Returns the largest elements along the last axis and their positions.
 
     Args:
-      input: real numbers, shape `[..., length]`.
-      k: how many.
-      sorted: accepted and ignored: the largest always comes first.
-      index_type: the dtype of the positions, int16, int32 or int64.
+      input: a tensor of real numbers, shape `[..., length]`.
+      k: number of elements; 1 by default.
+      sorted: accepted and ignored; the largest element always comes first.
+      index_type: the dtype of the positions: int16, int32 (default) or int64.
 
     Returns:
-      A named tuple of `values` and `indices`, shape `[..., k]` each. Of equal elements the first comes first.
+      A named tuple of `values` and `indices`, shape `[..., k]` each. Equal elements keep their order.
 
     Raises:
-      InvalidArgumentError: there are not as many elements.
+      InvalidArgumentError: if `k` exceeds the number of elements.
 
     >>> tf.math.top_k([1, 5, 3], k=2).indices.numpy()
     array([1, 2], dtype=int32)
@@ -161,18 +161,18 @@ def _(call: Call, grad: Tensor | None, _indices: Tensor | None) -> Gradients:
 
 
 def sort(values: TensorLike, axis: int = -1, direction: str = "ASCENDING", name: str | None = None) -> Tensor:
-    """Puts elements along an axis in order.
+    """Returns a tensor sorted along an axis.
 
     Args:
-      values: real numbers.
-      axis: along which; counted from the end if negative.
-      direction: "ASCENDING" or "DESCENDING".
+      values: a tensor of real numbers.
+      axis: the axis, counted from the end if negative; the last by default.
+      direction: "ASCENDING" (default) or "DESCENDING".
 
     Returns:
-      The same elements, of `values`' shape.
+      A tensor with the shape and elements of `values`.
 
     Raises:
-      ValueError: another direction.
+      ValueError: if `direction` is unknown.
 
     >>> tf.sort([3, 1, 2]).numpy()
     array([1, 2, 3], dtype=int32)
@@ -186,7 +186,7 @@ def _sorted(xp: Any, tensor: Any, axis: int, descending: bool) -> tuple[Any, Non
     if tensor.dtype.kind == "f" and tensor.size:
         ends = xp.moveaxis(result, axis, 0)
         if xp.isnan(ends[-1]).any() or (((ends[0] <= 0) & (ends[-1] >= 0)).any() and _has_both_zeros(xp, tensor)):
-            raise ValueError("what is not in order by itself stays as it was")
+            raise ValueError("the axis cannot be sorted here")
     return xp.ascontiguousarray(xp.flip(result, axis)) if descending else result, None
 
 
@@ -209,19 +209,19 @@ def argsort(
     stable: bool = False,
     name: str | None = None,
 ) -> Tensor:
-    """Finds the order of elements along an axis.
+    """Returns the positions that sort a tensor along an axis.
 
     Args:
-      values: real numbers.
-      axis: along which; counted from the end if negative.
-      direction: "ASCENDING" or "DESCENDING".
-      stable: accepted and ignored: of equal elements the first always comes first.
+      values: a tensor of real numbers.
+      axis: the axis, counted from the end if negative; the last by default.
+      direction: "ASCENDING" (default) or "DESCENDING".
+      stable: accepted and ignored; equal elements always keep their order.
 
     Returns:
-      Positions along `axis`, int32: `tf.gather` with them gives the elements in order.
+      Positions along `axis`, int32; `tf.gather` with them returns the elements in order.
 
     Raises:
-      ValueError: another direction.
+      ValueError: if `direction` is unknown.
 
     >>> tf.argsort([3, 1, 2]).numpy()
     array([1, 2, 0], dtype=int32)
@@ -240,7 +240,7 @@ def _is_descending(direction: str) -> bool:
 
 
 def _backwards(tensor: Tensor) -> Tensor:
-    """Returns numbers whose order is the reverse; twice, they are themselves again."""
+    """Returns numbers in reverse order of size; applying it twice gives the original numbers."""
     dtype = tensor.dtype
     if dtype.is_unsigned:
         return subtract(as_tensor(dtype.max, dtype), tensor)
@@ -248,7 +248,7 @@ def _backwards(tensor: Tensor) -> Tensor:
 
 
 def _ordered(tensor: Tensor, axis: int) -> Largest:
-    """Returns all elements along an axis, the largest first."""
+    """Returns all elements along an axis in descending order."""
     rank = len(tensor.shape)
     if not -rank <= check_whole(axis, "axis") < rank:
         raise InvalidArgumentError(f"slice index {axis} of dimension 0 out of bounds.")
@@ -265,7 +265,7 @@ def _ordered(tensor: Tensor, axis: int) -> Largest:
 def InTopKV2(xp: Any, predictions: Any, targets: Any, k: int) -> Any:
     columns = predictions.shape[-1]
     if predictions.ndim != 2 or targets.shape != predictions.shape[:1]:
-        raise ValueError("one target per row")
+        raise ValueError("expected one target per row")
     inside = (targets >= 0) & (targets < columns)
     chosen = xp.take_along_axis(predictions, xp.where(inside, targets, 0)[:, None], axis=1)
     larger = xp.add.reduce(predictions > chosen, 1, xp.int64)
@@ -273,16 +273,16 @@ def InTopKV2(xp: Any, predictions: Any, targets: Any, k: int) -> Any:
 
 
 def in_top_k(targets: TensorLike, predictions: TensorLike, k: Any, name: str | None = None) -> Tensor:
-    """Tells whether targets are among the `k` largest predictions.
+    """Returns whether targets are among the `k` largest predictions.
 
     Args:
       targets: a column number per row, int32 or int64, shape `[batch]`.
       predictions: float32, shape `[batch, classes]`.
-      k: how many count.
+      k: number of predictions that count.
 
     Returns:
-      A bool per row; False where the target is no column or its prediction not finite. Those equal to the `k`-th
-      largest count as well.
+      A bool per row; False if the target is not a column or its prediction is not finite. Predictions equal to the
+      `k`-th largest count as well.
 
     >>> tf.math.in_top_k([0, 2], [[0.1, 0.7, 0.2], [0.1, 0.2, 0.7]], k=1).numpy()
     array([False,  True])

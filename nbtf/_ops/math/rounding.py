@@ -1,4 +1,4 @@
-"""Floats made whole, and which of them are finite."""
+"""Rounding, and tests for finite numbers."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ Round = ufunc("Round", "rint", "T -> T", T=FLOATS)
 
 @Round.express
 def round(x: TensorLike, name: str | None = None) -> Tensor:
-    """Rounds to the nearest whole number; halves go to the even one.
+    """Returns elements rounded to the nearest integer; halves are rounded to even.
 
     Args:
-      x: floats; integers come back as they are.
+      x: a tensor of floats; integers are returned unchanged.
 
     >>> tf.round([0.5, 1.5, 2.4, -0.7]).numpy()
     array([ 0.,  2.,  2., -1.], dtype=float32)
@@ -29,7 +29,7 @@ Rint = ufunc("Rint", "rint", "T -> T", T=FLOATS)
 
 @Rint.express
 def rint(x: TensorLike, name: str | None = None) -> Tensor:
-    """Rounds floats to the nearest whole number; halves go to the even one.
+    """Returns floats rounded to the nearest integer; halves are rounded to even.
 
     >>> tf.math.rint([0.5, 1.5, -0.7]).numpy()
     array([ 0.,  2., -1.], dtype=float32)
@@ -42,10 +42,10 @@ Floor = ufunc("Floor", "floor", "T -> T", T=FLOATS)
 
 @Floor.express
 def floor(x: TensorLike, name: str | None = None) -> Tensor:
-    """Rounds down.
+    """Returns elements rounded down.
 
     Returns:
-      The largest whole numbers that are not above `x`, of its dtype.
+      The largest integers that are not above `x`, with `x`'s dtype.
 
     >>> tf.floor([1.7, -1.2]).numpy()
     array([ 1., -2.], dtype=float32)
@@ -58,10 +58,10 @@ Ceil = ufunc("Ceil", "ceil", "T -> T", T=FLOATS)
 
 @Ceil.express
 def ceil(x: TensorLike, name: str | None = None) -> Tensor:
-    """Rounds up.
+    """Returns elements rounded up.
 
     Returns:
-      The smallest whole numbers that are not below `x`, of its dtype.
+      The smallest integers that are not below `x`, with `x`'s dtype.
 
     >>> tf.math.ceil([1.2, -1.7]).numpy()
     array([ 2., -1.], dtype=float32)
@@ -74,7 +74,7 @@ IsNan = ufunc("IsNan", "isnan", "T -> bool", T=FLOATS)
 
 @IsNan.express
 def is_nan(x: TensorLike, name: str | None = None) -> Tensor:
-    """Tells which elements are nan.
+    """Returns whether each element is nan.
 
     >>> tf.math.is_nan([1.0, np.nan, np.inf]).numpy()
     array([False,  True, False])
@@ -87,7 +87,7 @@ IsInf = ufunc("IsInf", "isinf", "T -> bool", T=FLOATS)
 
 @IsInf.express
 def is_inf(x: TensorLike, name: str | None = None) -> Tensor:
-    """Tells which elements are infinite.
+    """Returns whether each element is infinite.
 
     >>> tf.math.is_inf([1.0, np.nan, np.inf]).numpy()
     array([False, False,  True])
@@ -100,7 +100,7 @@ IsFinite = ufunc("IsFinite", "isfinite", "T -> bool", T=FLOATS)
 
 @IsFinite.express
 def is_finite(x: TensorLike, name: str | None = None) -> Tensor:
-    """Tells which elements are finite.
+    """Returns whether each element is finite.
 
     >>> tf.math.is_finite([1.0, np.nan, np.inf]).numpy()
     array([ True, False, False])

@@ -1,4 +1,4 @@
-"""How rows that belong together become one: sums, means, products and extremes of segments whose ids are sorted."""
+"""Reductions of rows by segment, for sorted segment ids: sums, means, products, maxima and minima."""
 
 from __future__ import annotations
 
@@ -19,26 +19,26 @@ from nbtf._types import NUMBERS, REALS, TensorLike, int32, int64
 from nbtf.errors import InvalidArgumentError
 
 IDS = frozenset({int32, int64})
-"""Dtypes of segment ids. Source: attr `Tindices` of TensorFlow's op definitions."""
+"""Dtypes of segment ids. Source: attr `Tindices` in TensorFlow's op definitions."""
 
 
 def folded(xp: Any, join: Any, rows: Any, ids: Any, count: int, start: Any) -> Any:
-    """Returns `count` rows, each joined from those with its id.
+    """Returns `count` rows, each combined from the rows with its id.
 
     Args:
       xp: the array library.
       join: a ufunc, such as `xp.add`.
       rows: an array.
-      ids: the place of each row in the result, from 0 to below `count`.
+      ids: the position of each row in the result, below `count`.
       count: the length of the result.
-      start: what stands where no row belongs.
+      start: the value of rows without an id.
     """
     if xp is CPU.xp and join is xp.add and rows.dtype.kind == "f" and rows.size:
         return _summed(xp, rows, ids, count)
     result = xp.full((count, *rows.shape[1:]), start, dtype=rows.dtype)
     if not ids.size:
         return result
-    order = xp.argsort(ids.astype(xp.uint16) if count <= 1 << 16 else ids, kind="stable")  # 16 bits: by digits
+    order = xp.argsort(ids.astype(xp.uint16) if count <= 1 << 16 else ids, kind="stable")  # 16 bits: radix sort
     ids, rows = ids[order], rows[order]
     if xp is CPU.xp:
         begins = xp.flatnonzero(xp.diff(ids, prepend=-1))
@@ -49,7 +49,7 @@ def folded(xp: Any, join: Any, rows: Any, ids: Any, count: int, start: Any) -> A
 
 
 def _summed(xp: Any, rows: Any, ids: Any, count: int) -> Any:
-    """Returns sums of floats, column by column, each added up in double precision."""
+    """Returns sums of floats, column by column, computed in double precision."""
     columns = rows.reshape(len(rows), -1)
     sums = xp.empty((count, columns.shape[1]), rows.dtype)
     for column in range(columns.shape[1]):
@@ -58,7 +58,7 @@ def _summed(xp: Any, rows: Any, ids: Any, count: int) -> Any:
 
 
 def _fold_neighbours(xp: Any, join: Any, rows: Any, ids: Any, result: Any) -> None:
-    """Joins sorted rows in pairs: a GPU has no other way that gives the same each time."""
+    """Combines sorted rows in pairs, the only deterministic method on a GPU."""
     rank = xp.arange(ids.size) - xp.searchsorted(ids, ids, side="left")
     while int(rank.max()):
         second = xp.flatnonzero(rank & 1)
@@ -69,9 +69,10 @@ def _fold_neighbours(xp: Any, join: Any, rows: Any, ids: Any, result: Any) -> No
 
 
 def _segments(xp: Any, data: Any, segment_ids: Any) -> int:
-    """Returns how many segments there are, after looking whether the ids make sense.
+    """Returns the number of segments after checking the ids.
 
-    A real GPU looks at the shapes alone: for the ids it would have to wait, and TensorFlow's kernels do not either.
+    On a real GPU, only the shapes are checked: it would have to wait for the ids, and TensorFlow's kernels do not
+    either.
     """
     if segment_ids.ndim != 1:
         raise InvalidArgumentError("segment_ids should be a vector.")
@@ -96,17 +97,17 @@ def _folded_spec(data: Spec, segment_ids: Spec) -> Spec:
 
 
 def segment_sum(data: TensorLike, segment_ids: TensorLike, name: str | None = None) -> Tensor:
-    """Adds rows that belong together.
+    """Returns the sums of rows by segment.
 
     Args:
-      data: numbers.
-      segment_ids: int32 or int64, the segment of each row, ascending.
+      data: a numeric tensor.
+      segment_ids: the segment of each row, in ascending order; int32 or int64.
 
     Returns:
-      A row for each segment up to the last one; 0 where none belongs.
+      One row per segment up to the last one; 0 for segments without rows.
 
     Raises:
-      InvalidArgumentError: the ids do not ascend, or are not one for each row.
+      InvalidArgumentError: if the ids are not in ascending order, or there is not one id per row.
 
     >>> tf.math.segment_sum([1, 2, 3], [0, 0, 2]).numpy()
     array([3, 0, 3], dtype=int32)
@@ -125,17 +126,17 @@ def _(call: Call, grad: Tensor) -> Gradients:
 
 
 def segment_mean(data: TensorLike, segment_ids: TensorLike, name: str | None = None) -> Tensor:
-    """Averages rows that belong together.
+    """Returns the means of rows by segment.
 
     Args:
-      data: numbers; means of integers are rounded down.
-      segment_ids: int32 or int64, the segment of each row, ascending.
+      data: a numeric tensor; means of integers are rounded down.
+      segment_ids: the segment of each row, in ascending order; int32 or int64.
 
     Returns:
-      A row for each segment up to the last one; 0 where none belongs.
+      One row per segment up to the last one; 0 for segments without rows.
 
     Raises:
-      InvalidArgumentError: the ids do not ascend, or are not one for each row.
+      InvalidArgumentError: if the ids are not in ascending order, or there is not one id per row.
 
     >>> tf.math.segment_mean([1.0, 2.0, 3.0], [0, 0, 2]).numpy()
     array([1.5, 0. , 3. ], dtype=float32)
@@ -160,17 +161,17 @@ def _(call: Call, grad: Tensor) -> Gradients:
 
 
 def segment_max(data: TensorLike, segment_ids: TensorLike, name: str | None = None) -> Tensor:
-    """Returns the largest of rows that belong together, element by element.
+    """Returns the elementwise maximum of rows by segment.
 
     Args:
-      data: real numbers.
-      segment_ids: int32 or int64, the segment of each row, ascending.
+      data: a tensor of real numbers.
+      segment_ids: the segment of each row, in ascending order; int32 or int64.
 
     Returns:
-      A row for each segment up to the last one; 0 where none belongs.
+      One row per segment up to the last one; 0 for segments without rows.
 
     Raises:
-      InvalidArgumentError: the ids do not ascend, or are not one for each row.
+      InvalidArgumentError: if the ids are not in ascending order, or there is not one id per row.
 
     >>> tf.math.segment_max([1, 5, 3], [0, 0, 2]).numpy()
     array([5, 0, 3], dtype=int32)
@@ -184,17 +185,17 @@ def SegmentMax(xp: Any, data: Any, segment_ids: Any) -> Any:
 
 
 def segment_min(data: TensorLike, segment_ids: TensorLike, name: str | None = None) -> Tensor:
-    """Returns the smallest of rows that belong together, element by element.
+    """Returns the elementwise minimum of rows by segment.
 
     Args:
-      data: real numbers.
-      segment_ids: int32 or int64, the segment of each row, ascending.
+      data: a tensor of real numbers.
+      segment_ids: the segment of each row, in ascending order; int32 or int64.
 
     Returns:
-      A row for each segment up to the last one; 0 where none belongs.
+      One row per segment up to the last one; 0 for segments without rows.
 
     Raises:
-      InvalidArgumentError: the ids do not ascend, or are not one for each row.
+      InvalidArgumentError: if the ids are not in ascending order, or there is not one id per row.
 
     >>> tf.math.segment_min([1, 5, 3], [0, 0, 2]).numpy()
     array([1, 0, 3], dtype=int32)
@@ -211,23 +212,23 @@ def SegmentMin(xp: Any, data: Any, segment_ids: Any) -> Any:
 @SegmentMin.gradient_keeping("inputs", "outputs")
 def _(call: Call, grad: Tensor) -> Gradients:
     data, ids = call.inputs
-    chosen = equal(data, gather(call.output, ids))  # rows that tie share the gradient
+    chosen = equal(data, gather(call.output, ids))  # tied rows share the gradient
     ties = segment_sum(cast(chosen, data.dtype), ids)
     return [where(chosen, gather(divide(grad, ties), ids), zeros_like(data)), None]
 
 
 def segment_prod(data: TensorLike, segment_ids: TensorLike, name: str | None = None) -> Tensor:
-    """Multiplies rows that belong together.
+    """Returns the products of rows by segment.
 
     Args:
-      data: numbers.
-      segment_ids: int32 or int64, the segment of each row, ascending.
+      data: a numeric tensor.
+      segment_ids: the segment of each row, in ascending order; int32 or int64.
 
     Returns:
-      A row for each segment up to the last one; 1 where none belongs.
+      One row per segment up to the last one; 1 for segments without rows.
 
     Raises:
-      InvalidArgumentError: the ids do not ascend, or are not one for each row.
+      InvalidArgumentError: if the ids are not in ascending order, or there is not one id per row.
 
     >>> tf.math.segment_prod([2, 5, 3], [0, 0, 2]).numpy()
     array([10,  1,  3], dtype=int32)
@@ -245,7 +246,7 @@ def _(call: Call, grad: Tensor) -> Gradients:
     data, ids = call.inputs
     zero = equal(data, zeros_like(data))
     zeros_in = segment_sum(cast(zero, int32), ids)
-    spread_grad = where(greater(zeros_in, 1), zeros_like(grad), grad)  # two zeros: nothing changes the product
+    spread_grad = where(greater(zeros_in, 1), zeros_like(grad), grad)  # two zeros: no element matters
     without = segment_prod(where(zero, ones_like(data), data), ids)
     product_of_others = where(zero, gather(without, ids), divide(gather(call.output, ids), data))
     return [multiply(gather(spread_grad, ids), product_of_others), None]

@@ -1,4 +1,4 @@
-"""The error function, and products and quotients that are 0 where a factor is."""
+"""The error function, and products and quotients that are 0 if a factor is 0."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ def Erf(xp: Any, x: Any) -> Any:
 
 @Erf.express
 def erf(x: TensorLike, name: str | None = None) -> Tensor:
-    """Returns the error function: the chance that a normal variable of variance 1/2 is nearer to 0 than `x`, signed.
+    """Returns the error function of each element.
 
     Returns:
-      A tensor of `x`'s dtype, from -1 to 1.
+      A tensor of `x`'s dtype, with values from -1 to 1.
 
     >>> tf.math.erf([0.0, 0.5, 3.0]).numpy().round(3)
     array([0.  , 0.52, 1.  ], dtype=float32)
@@ -65,10 +65,10 @@ def Erfc(xp: Any, x: Any) -> Any:
 
 @Erfc.express
 def erfc(x: TensorLike, name: str | None = None) -> Tensor:
-    """Returns `1 - erf(x)`, exact also where that is tiny.
+    """Returns `1 - erf(x)`, precise even for tiny results.
 
     Returns:
-      A tensor of `x`'s dtype, from 2 to 0.
+      A tensor of `x`'s dtype, with values from 0 to 2.
 
     >>> tf.math.erfc([0.0, 0.5, 3.0]).numpy().round(3)
     array([1.  , 0.48, 0.  ], dtype=float32)
@@ -96,7 +96,7 @@ def _erf_near(xp: Any, x: Any, terms: int) -> Any:
 
 
 def _polynomial(xp: Any, coefficients: Sequence[float], x: Any) -> Any:
-    """Returns a polynomial by Horner's rule; the coefficients begin with that of 1."""
+    """Returns a polynomial's value by Horner's rule; the constant coefficient comes first."""
     total = xp.multiply(x, coefficients[-1])
     for coefficient in coefficients[-2:0:-1]:
         total += coefficient
@@ -119,7 +119,7 @@ def _erfc_far(xp: Any, x: Any) -> Any:
     for n in range(1, _POINTS):
         t = (n * _STEP) ** 2
         total = total + 2 * e_to(-t) / (z + t)
-    pole = xp.where(x < pi / _STEP, 2 / xp.expm1(2 * pi / _STEP * x), x.dtype.type(0))  # only one it encloses counts
+    pole = xp.where(x < pi / _STEP, 2 / xp.expm1(2 * pi / _STEP * x), x.dtype.type(0))  # only an enclosed pole counts
     return xp.exp(-z) * x * (_STEP / pi) * total - pole
 
 
@@ -131,14 +131,14 @@ _END = 10.2
 
 
 def erfc_and_bell(xp: Any, x: Any, result: Any = None, bell: Any = None) -> tuple[Any, Any]:
-    """Returns `erfc(x)` and `exp(-x^2)` of a row of float32, written into arrays where there are any.
+    """Returns `erfc(x)` and `exp(-x^2)` of a float32 vector, written into the given arrays if any.
 
-    Both polynomials are one product with the powers: a third of the passes that Horner's rule takes.
+    Both polynomials come from one product with the powers, with a third of the passes of Horner's rule.
     """
     powers = xp.empty((len(_DENOMINATOR), len(x)), x.dtype)
     powers[0] = 1
     size = xp.absolute(x, out=powers[1])
-    xp.minimum(size, xp.full_like(size, _END), out=size)  # quicker than with a number
+    xp.minimum(size, xp.full_like(size, _END), out=size)  # faster than with a number
     square = xp.multiply(size, size, out=powers[2])
     xp.multiply(square, size, out=powers[3])
     xp.multiply(square, square, out=powers[4])
@@ -165,7 +165,7 @@ def _erf_single(xp: Any, x: Any) -> Any:
 
 
 def _in_single(xp: Any, function: Any, x: Any) -> Any:
-    """Returns what a function makes of numbers, computed in single precision."""
+    """Returns a function's results, computed in single precision."""
 
     def compute(x: Any, result: Any) -> None:
         result[...] = function(xp, x.astype(xp.float32, copy=False))
@@ -179,7 +179,7 @@ def MulNoNan(xp: Any, x: Any, y: Any) -> Any:
 
 
 def multiply_no_nan(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
-    """Multiplies two tensors; the product is 0 where `y` is, also with inf and nan.
+    """Returns the elementwise product of two tensors, with 0 where `y` is 0, even for inf and nan.
 
     >>> tf.math.multiply_no_nan([np.nan, 3.0], [0.0, 2.0]).numpy()
     array([0., 6.], dtype=float32)
@@ -203,7 +203,7 @@ def Xdivy(xp: Any, x: Any, y: Any) -> Any:
 
 
 def xdivy(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
-    """Divides one tensor by another; the quotient is 0 where `x` is, also when `y` is 0.
+    """Returns the elementwise quotient of two tensors, with 0 where `x` is 0, even if `y` is 0.
 
     >>> tf.math.xdivy([0.0, 3.0], [0.0, 2.0]).numpy()
     array([0. , 1.5], dtype=float32)
@@ -267,5 +267,5 @@ def _(call: Call, grad: Tensor) -> Gradients:
 
 
 def _present(x: Tensor) -> Tensor:
-    """Returns 1 where a tensor is not 0, and 0 where it is."""
+    """Returns 1 for elements other than 0, and 0 for 0."""
     return cast(not_equal(x, 0), x._dtype)

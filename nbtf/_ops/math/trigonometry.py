@@ -1,4 +1,4 @@
-"""Trigonometry: angles, their hyperbolic kin, and the way back."""
+"""Trigonometric and hyperbolic functions and their inverses."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ Asin = ufunc("Asin", "arcsin", "T -> T", T=CONTINUOUS, definition=UNARY_COMPLEX)
 
 @Asin.express
 def asin(x: TensorLike, name: str | None = None) -> Tensor:
-    """Returns the angles that have a sine; from -pi/2 to pi/2, nan where there is none.
+    """Returns inverse sines, from -pi/2 to pi/2; nan for numbers outside [-1, 1].
 
     Args:
       x: floats from -1 to 1, or complex numbers.
@@ -101,7 +101,7 @@ Acos = ufunc("Acos", "arccos", "T -> T", T=CONTINUOUS, definition=UNARY_COMPLEX)
 
 @Acos.express
 def acos(x: TensorLike, name: str | None = None) -> Tensor:
-    """Returns the angles that have a cosine; from 0 to pi, nan where there is none.
+    """Returns inverse cosines, from 0 to pi; nan for numbers outside [-1, 1].
 
     Args:
       x: floats from -1 to 1, or complex numbers.
@@ -122,7 +122,7 @@ Atan = ufunc("Atan", "arctan", "T -> T", T=CONTINUOUS, definition=UNARY_COMPLEX)
 
 @Atan.express
 def atan(x: TensorLike, name: str | None = None) -> Tensor:
-    """Returns the angles that have a tangent; from -pi/2 to pi/2.
+    """Returns inverse tangents, from -pi/2 to pi/2.
 
     >>> tf.atan([0.0, 1.0]).numpy().round(3)
     array([0.   , 0.785], dtype=float32)
@@ -176,7 +176,7 @@ Asinh = ufunc("Asinh", "arcsinh", "T -> T", T=CONTINUOUS, definition=UNARY_COMPL
 
 @Asinh.express
 def asinh(x: TensorLike, name: str | None = None) -> Tensor:
-    """Returns the numbers that have a hyperbolic sine.
+    """Returns inverse hyperbolic sines.
 
     >>> tf.asinh([0.0, 1.0]).numpy().round(3)
     array([0.   , 0.881], dtype=float32)
@@ -194,10 +194,10 @@ Acosh = ufunc("Acosh", "arccosh", "T -> T", T=CONTINUOUS, definition=UNARY_COMPL
 
 @Acosh.express
 def acosh(x: TensorLike, name: str | None = None) -> Tensor:
-    """Returns the numbers that have a hyperbolic cosine; nan where there is none.
+    """Returns inverse hyperbolic cosines; nan for numbers below 1.
 
     Args:
-      x: floats from 1, or complex numbers.
+      x: floats of at least 1, or complex numbers.
 
     >>> tf.acosh([1.0, 2.0]).numpy().round(3)
     array([0.   , 1.317], dtype=float32)
@@ -215,7 +215,7 @@ Atanh = ufunc("Atanh", "arctanh", "T -> T", T=CONTINUOUS, definition=UNARY_COMPL
 
 @Atanh.express
 def atanh(x: TensorLike, name: str | None = None) -> Tensor:
-    """Returns the numbers that have a hyperbolic tangent; nan where there is none.
+    """Returns inverse hyperbolic tangents; nan for numbers outside [-1, 1].
 
     Args:
       x: floats from -1 to 1, or complex numbers.
@@ -236,14 +236,14 @@ Atan2 = ufunc("Atan2", "arctan2", "T T -> T", ("y", "x"), T=FLOATS)
 
 @Atan2.express
 def atan2(y: TensorLike, x: TensorLike, name: str | None = None) -> Tensor:
-    """Returns the angles of points, seen from the origin.
+    """Returns the angles of points as seen from the origin.
 
     Args:
-      y: floats, how far up.
-      x: floats of the same dtype, how far to the right, of a shape that broadcasts with `y`'s.
+      y: the vertical coordinates, floats.
+      x: the horizontal coordinates, floats of the same dtype, with a shape that broadcasts with `y`'s.
 
     Returns:
-      Radians from -pi to pi, of their dtype.
+      Angles in radians from -pi to pi, with the inputs' dtype.
 
     >>> tf.atan2([1.0, 1.0], [1.0, -1.0]).numpy().round(3)
     array([0.785, 2.356], dtype=float32)

@@ -1,4 +1,4 @@
-"""How rows that belong together become one, whatever order their segments come in."""
+"""Reductions of rows by segment, for segment ids in any order."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from nbtf.errors import InvalidArgumentError
 
 
 def as_segments(value: Any) -> int:
-    """Reads the number of segments."""
+    """Returns the number of segments as an integer."""
     try:
         return as_int(value)
     except (AttributeError, TypeError):
@@ -36,7 +36,7 @@ def as_segments(value: Any) -> int:
 
 
 def _folded(xp: Any, join: Any, data: Any, ids: Any, count: int, start: Any) -> Any:
-    """Returns the segments of rows; ids below 0 belong nowhere. Only the CPU looks for ids that are too large."""
+    """Returns rows combined by segment, ignoring ids below 0. Ids that are too large are detected on the CPU only."""
     if count < 0 or data.shape[: ids.ndim] != ids.shape:
         raise ValueError("shapes do not fit")
     flat = ids.reshape(-1)
@@ -83,19 +83,19 @@ _fold = partial(
 def unsorted_segment_sum(
     data: TensorLike, segment_ids: TensorLike, num_segments: Any, name: str | None = None
 ) -> Tensor:
-    """Adds rows that belong together.
+    """Returns the sums of rows by segment.
 
     Args:
-      data: numbers.
-      segment_ids: int32 or int64, the segment of each row; its shape is that of the first axes of `data`. Rows with ids
-        below 0 are left out.
-      num_segments: how many segments there are.
+      data: a numeric tensor.
+      segment_ids: the segment of each row, int32 or int64; its shape is that of the first axes of `data`. Rows with ids
+        below 0 are ignored.
+      num_segments: number of segments.
 
     Returns:
-      A row for each segment; 0 where none belongs.
+      One row per segment; 0 for segments without rows.
 
     Raises:
-      InvalidArgumentError: shapes do not fit, or an id is too large.
+      InvalidArgumentError: if the shapes do not fit, or an id is too large.
 
     >>> tf.math.unsorted_segment_sum([1, 2, 3], [2, 0, 2], 4).numpy()
     array([2, 0, 4, 0], dtype=int32)
@@ -114,7 +114,7 @@ def _(call: Call, grad: Tensor) -> Gradients:
 
 
 def _of_rows(values: Tensor, ids: Tensor) -> Tensor:
-    """Returns for each row what its segment has; 0 for rows without one."""
+    """Returns for each row its segment's value; 0 for rows without a segment."""
     gathered = gather(values, maximum(ids, zeros_like(ids)))
     inside = greater_equal(ids, zeros_like(ids))
     inside = reshape(inside, [*ids.shape, *[1] * (len(gathered.shape) - len(ids.shape))])
@@ -124,18 +124,18 @@ def _of_rows(values: Tensor, ids: Tensor) -> Tensor:
 def unsorted_segment_max(
     data: TensorLike, segment_ids: TensorLike, num_segments: Any, name: str | None = None
 ) -> Tensor:
-    """Returns the largest of rows that belong together, element by element.
+    """Returns the elementwise maximum of rows by segment.
 
     Args:
-      data: real numbers.
-      segment_ids: int32 or int64, the segment of each row; see `unsorted_segment_sum`.
-      num_segments: how many segments there are.
+      data: a tensor of real numbers.
+      segment_ids: the segment of each row, int32 or int64; see `unsorted_segment_sum`.
+      num_segments: number of segments.
 
     Returns:
-      A row for each segment; the smallest number of the dtype where none belongs.
+      One row per segment; the dtype's smallest number for segments without rows.
 
     Raises:
-      InvalidArgumentError: shapes do not fit, or an id is too large.
+      InvalidArgumentError: if the shapes do not fit, or an id is too large.
 
     >>> tf.math.unsorted_segment_max([1, 2, 3], [1, 0, 1], 2).numpy()
     array([2, 3], dtype=int32)
@@ -151,18 +151,18 @@ def UnsortedSegmentMax(xp: Any, data: Any, segment_ids: Any, num_segments: int) 
 def unsorted_segment_min(
     data: TensorLike, segment_ids: TensorLike, num_segments: Any, name: str | None = None
 ) -> Tensor:
-    """Returns the smallest of rows that belong together, element by element.
+    """Returns the elementwise minimum of rows by segment.
 
     Args:
-      data: real numbers.
-      segment_ids: int32 or int64, the segment of each row; see `unsorted_segment_sum`.
-      num_segments: how many segments there are.
+      data: a tensor of real numbers.
+      segment_ids: the segment of each row, int32 or int64; see `unsorted_segment_sum`.
+      num_segments: number of segments.
 
     Returns:
-      A row for each segment; the largest number of the dtype where none belongs.
+      One row per segment; the dtype's largest number for segments without rows.
 
     Raises:
-      InvalidArgumentError: shapes do not fit, or an id is too large.
+      InvalidArgumentError: if the shapes do not fit, or an id is too large.
 
     >>> tf.math.unsorted_segment_min([1, 2, 3], [1, 0, 1], 2).numpy()
     array([2, 1], dtype=int32)
@@ -179,7 +179,7 @@ def UnsortedSegmentMin(xp: Any, data: Any, segment_ids: Any, num_segments: int) 
 @UnsortedSegmentMin.gradient_keeping("inputs", "outputs")
 def _(call: Call, grad: Tensor) -> Gradients:
     data, ids = call.inputs
-    chosen = equal(data, _of_rows(call.output, ids))  # rows that tie share the gradient
+    chosen = equal(data, _of_rows(call.output, ids))  # tied rows share the gradient
     count = as_segments(call.attrs["num_segments"])
     ties = unsorted_segment_sum(cast(chosen, data.dtype), ids, count)
     shared = _of_rows(divide(grad, maximum(ties, ones_like(ties))), ids)
@@ -189,18 +189,18 @@ def _(call: Call, grad: Tensor) -> Gradients:
 def unsorted_segment_prod(
     data: TensorLike, segment_ids: TensorLike, num_segments: Any, name: str | None = None
 ) -> Tensor:
-    """Multiplies rows that belong together.
+    """Returns the products of rows by segment.
 
     Args:
-      data: numbers.
-      segment_ids: int32 or int64, the segment of each row; see `unsorted_segment_sum`.
-      num_segments: how many segments there are.
+      data: a numeric tensor.
+      segment_ids: the segment of each row, int32 or int64; see `unsorted_segment_sum`.
+      num_segments: number of segments.
 
     Returns:
-      A row for each segment; 1 where none belongs.
+      One row per segment; 1 for segments without rows.
 
     Raises:
-      InvalidArgumentError: shapes do not fit, or an id is too large.
+      InvalidArgumentError: if the shapes do not fit, or an id is too large.
 
     >>> tf.math.unsorted_segment_prod([4, 2, 3], [1, 0, 1], 3).numpy()
     array([ 2, 12,  1], dtype=int32)
@@ -219,7 +219,7 @@ def _(call: Call, grad: Tensor) -> Gradients:
     count = as_segments(call.attrs["num_segments"])
     zero = equal(data, zeros_like(data))
     zeros_in = unsorted_segment_sum(cast(zero, int32), ids, count)
-    spread_grad = where(greater(zeros_in, 1), zeros_like(grad), grad)  # two zeros: nothing changes the product
+    spread_grad = where(greater(zeros_in, 1), zeros_like(grad), grad)  # two zeros: no element matters
     without = unsorted_segment_prod(where(zero, ones_like(data), data), ids, count)
     divisor = where(zero, ones_like(data), data)
     product_of_others = where(zero, _of_rows(without, ids), divide(_of_rows(call.output, ids), divisor))
@@ -229,15 +229,15 @@ def _(call: Call, grad: Tensor) -> Gradients:
 def unsorted_segment_mean(
     data: TensorLike, segment_ids: TensorLike, num_segments: Any, name: str | None = None
 ) -> Tensor:
-    """Averages rows that belong together.
+    """Returns the means of rows by segment.
 
     Args:
-      data: numbers; means of integers are float64, as those of `/`.
-      segment_ids: int32 or int64, the segment of each row; see `unsorted_segment_sum`.
-      num_segments: how many segments there are.
+      data: a numeric tensor; means of integers are float64, like results of `/`.
+      segment_ids: the segment of each row, int32 or int64; see `unsorted_segment_sum`.
+      num_segments: number of segments.
 
     Returns:
-      A row for each segment; 0 where none belongs.
+      One row per segment; 0 for segments without rows.
 
     >>> tf.math.unsorted_segment_mean([1.0, 2.0, 3.0], [1, 0, 1], 2).numpy()
     array([2., 2.], dtype=float32)
@@ -249,15 +249,15 @@ def unsorted_segment_mean(
 def unsorted_segment_sqrt_n(
     data: TensorLike, segment_ids: TensorLike, num_segments: Any, name: str | None = None
 ) -> Tensor:
-    """Adds rows that belong together, and divides by the square root of their number.
+    """Returns the sums of rows by segment, divided by the square root of the number of rows.
 
     Args:
       data: floats.
-      segment_ids: int32 or int64, the segment of each row; see `unsorted_segment_sum`.
-      num_segments: how many segments there are.
+      segment_ids: the segment of each row, int32 or int64; see `unsorted_segment_sum`.
+      num_segments: number of segments.
 
     Returns:
-      A row for each segment; 0 where none belongs.
+      One row per segment; 0 for segments without rows.
 
     >>> tf.math.unsorted_segment_sqrt_n([1.0, 2.0, 3.0], [0, 0, 0], 1).numpy()
     array([3.4641018], dtype=float32)
@@ -268,7 +268,7 @@ def unsorted_segment_sqrt_n(
 
 
 def _members(rows: Tensor, segment_ids: TensorLike, num_segments: Any) -> Tensor:
-    """Returns how many rows each segment has, at least 1, ready to divide by."""
+    """Returns the number of rows per segment, at least 1, as a divisor."""
     ids = as_tensor(segment_ids)
     members = unsorted_segment_sum(ones_like(ids, rows.dtype), ids, num_segments)
     shaped = reshape(members, [-1, *[1] * (len(rows.shape) - len(ids.shape))])

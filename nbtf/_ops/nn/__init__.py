@@ -1,1 +1,1 @@
-"""What layers of networks are made of: `tf.nn`."""
+"""Ops for the layers of neural networks: `tf.nn`."""

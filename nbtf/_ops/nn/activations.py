@@ -1,4 +1,4 @@
-"""How layers bend their outputs: relu and its kin, softplus, gelu."""
+"""Activation functions: relu and its variants, softplus, gelu."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def Relu(xp: Any, features: Any) -> Any:
 
 @Relu.express
 def relu(features: TensorLike, name: str | None = None) -> Tensor:
-    """Returns what is positive, and 0 for the rest.
+    """Returns positive elements unchanged and 0 for all others.
 
     Returns:
       `max(features, 0)`, of the same shape and dtype.
@@ -56,7 +56,7 @@ def _(xp: Any, grad: Any, y: Any, attrs: object) -> Any:
 
 @op("T T -> T", T=REALS, broadcasts=True)
 def ReluGrad(xp: Any, gradients: Any, features: Any) -> Any:
-    return gradients * (features > 0)  # as TensorFlow does, so nan stays nan; a third of the time of `where`
+    return gradients * (features > 0)  # nan stays nan, as in TensorFlow; 3 times as fast as `where`
 
 
 @ReluGrad.express
@@ -64,11 +64,11 @@ def relu_grad(gradients: Tensor, features: Tensor, name: str | None = None) -> T
     """Returns the gradient of `tf.nn.relu`.
 
     Args:
-      gradients: the gradient of its result.
-      features: what it was applied to, or its result; of the same shape.
+      gradients: the gradient of relu's result.
+      features: relu's input or its result, of the same shape.
 
     Returns:
-      `gradients` where `features` is positive, elsewhere 0.
+      `gradients` where `features` is positive, otherwise 0.
     """
     return ReluGrad(gradients, features, name=name)
 
@@ -76,7 +76,7 @@ def relu_grad(gradients: Tensor, features: Tensor, name: str | None = None) -> T
 @ReluGrad.gradient
 def _(call: Call, grad: Tensor) -> Gradients:
     features = call.inputs[1]
-    # Not None: asked for the second derivative, TensorFlow says that there is one, and that it is 0.
+    # Not None: in TensorFlow, the second derivative exists and is 0.
     return [relu_grad(grad, features) if call.needs(0) else None, zeros_like(features) if call.needs(1) else None]
 
 
@@ -87,7 +87,7 @@ def Relu6(xp: Any, features: Any) -> Any:
 
 @Relu6.express
 def relu6(features: TensorLike, name: str | None = None) -> Tensor:
-    """Returns what is between 0 and 6, and the nearer of the two for the rest.
+    """Returns the elements, limited to the range from 0 to 6.
 
     Returns:
       `min(max(features, 0), 6)`, of the same shape and dtype.
@@ -101,7 +101,7 @@ def relu6(features: TensorLike, name: str | None = None) -> Tensor:
 @Relu6.gradient_keeping("outputs")
 def _(call: Call, grad: Tensor) -> Gradients:
     inside = logical_and(greater(call.output, 0), less(call.output, 6))
-    return [multiply(grad, cast(inside, grad.dtype))]  # as TensorFlow does: an infinite gradient gives nan outside
+    return [multiply(grad, cast(inside, grad.dtype))]  # as in TensorFlow: an infinite gradient gives nan outside
 
 
 @op("T -> T", T=FLOATS, infer=spec_of_first)
@@ -111,7 +111,7 @@ def Elu(xp: Any, features: Any) -> Any:
 
 @Elu.express
 def elu(features: TensorLike, name: str | None = None) -> Tensor:
-    """Returns what is positive, and `exp(features) - 1` for the rest.
+    """Returns positive elements unchanged and `exp(features) - 1` for all others.
 
     Source: Clevert, Unterthiner, Hochreiter, arXiv:1511.07289.
 
@@ -139,7 +139,7 @@ def Selu(xp: Any, features: Any) -> Any:
 
 @Selu.express
 def selu(features: TensorLike, name: str | None = None) -> Tensor:
-    """Returns a scaled `elu` that keeps mean 0 and variance 1 from layer to layer.
+    """Returns a scaled `elu`, which preserves mean 0 and variance 1 from layer to layer.
 
     Source: Klambauer, Unterthiner, Mayr, Hochreiter, arXiv:1706.02515.
 
@@ -162,11 +162,11 @@ def LeakyRelu(xp: Any, features: Any, alpha: float) -> Any:
 
 @LeakyRelu.express
 def leaky_relu(features: TensorLike, alpha: float = 0.2, name: str | None = None) -> Tensor:
-    """Returns what is positive, and a part of the rest.
+    """Returns positive elements unchanged and `alpha * features` for all others.
 
     Args:
       features: real numbers; integers become float32.
-      alpha: the factor of negative elements, a Python or NumPy number; 0.2 by default.
+      alpha: the factor for negative elements, a Python or NumPy number; 0.2 by default.
 
     Raises:
       TypeError: if `alpha` is not a real number.
@@ -188,11 +188,11 @@ def _(call: Call, grad: Tensor) -> Gradients:
 
 
 def crelu(features: TensorLike, axis: int = -1, name: str | None = None) -> Tensor:
-    """Returns the positive part, and beside it the positive part of the negative.
+    """Returns `relu(features)` and `relu(-features)`, concatenated.
 
     Args:
       features: real numbers.
-      axis: along which the two stand side by side.
+      axis: the axis of concatenation; the last by default.
 
     Returns:
       A tensor that is twice as long along `axis`.
@@ -205,14 +205,14 @@ def crelu(features: TensorLike, axis: int = -1, name: str | None = None) -> Tens
 
 
 def gelu(features: TensorLike, approximate: bool = False, name: str | None = None) -> Tensor:
-    """Returns each number times the chance that a normal random number is smaller.
+    """Returns each number times the probability that a standard normal random number is smaller.
 
     Args:
       features: floats.
-      approximate: computes it by `tanh`, which is off by at most 5e-4.
+      approximate: whether to approximate with `tanh`, with an error of at most 5e-4; False by default.
 
     Raises:
-      ValueError: `features` are not floats.
+      ValueError: if `features` are not floats.
 
     Source: Hendrycks, Gimpel, arXiv:1606.08415, section 2.
 
@@ -224,7 +224,7 @@ def gelu(features: TensorLike, approximate: bool = False, name: str | None = Non
         raise ValueError(f"`features.dtype` must be a floating point tensor.Received:features.dtype={x.dtype!s}")
     if not approximate:
         return _gelu(x, name=name)
-    inner = multiply(add(x, multiply(pow(x, 3.0), 0.044715)), 0.7978845608028654)  # the root of 2 / pi
+    inner = multiply(add(x, multiply(pow(x, 3.0), 0.044715)), 0.7978845608028654)  # square root of 2 / pi
     return multiply(multiply(x, 0.5), add(tanh(inner), 1.0), name)
 
 
@@ -269,7 +269,7 @@ def Softplus(xp: Any, features: Any) -> Any:
 
 @Softplus.express
 def softplus(features: TensorLike, name: str | None = None) -> Tensor:
-    """Returns `log(1 + exp(features))`, a relu without the edge.
+    """Returns `log(1 + exp(features))`, a smooth version of relu.
 
     >>> tf.nn.softplus([-1000.0, 1000.0]).numpy()
     array([   0., 1000.], dtype=float32)
@@ -289,7 +289,7 @@ def Softsign(xp: Any, features: Any) -> Any:
 
 @Softsign.express
 def softsign(features: TensorLike, name: str | None = None) -> Tensor:
-    """Returns `features / (1 + abs(features))`, which leads from -1 to 1.
+    """Returns `features / (1 + abs(features))`, which lies between -1 and 1.
 
     >>> tf.nn.softsign([-1.0, 0.0, 3.0]).numpy()
     array([-0.5 ,  0.  ,  0.75], dtype=float32)
@@ -307,10 +307,10 @@ def silu(features: TensorLike, beta: TensorLike = 1.0) -> Tensor:
 
     Args:
       features: floats.
-      beta: how steep it is.
+      beta: the steepness; 1.0 by default.
 
     Raises:
-      InvalidArgumentError: `features` are not floats.
+      InvalidArgumentError: if `features` are not floats.
 
     Source: Ramachandran, Zoph, Le, arXiv:1710.05941.
 
@@ -331,7 +331,7 @@ def IdentityN(xp: Any, result: Any, features: Any, beta: Any) -> Any:
 
 @IdentityN.gradient
 def _(call: Call, grad: Tensor) -> Gradients:
-    # TensorFlow hangs the gradient that it wrote for `silu` onto this op. It does not conjugate the derivative.
+    # TensorFlow attaches its gradient of `silu` to this op. It does not conjugate the derivative.
     _, x, slope = call.inputs
     share = sigmoid(multiply(slope, x))
     complement = subtract(1, share)

@@ -1,4 +1,4 @@
-"""Convolutions of images, of sequences, and of whatever comes."""
+"""Convolutions of images and sequences."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ KINDS = FLOATS | {int32}
 
 
 def _groups(channels: int, depth: int, filters: int) -> int:
-    """Returns into how many parts the channels fall; each filter sees one part."""
+    """Returns the number of channel groups; each filter processes one group."""
     if depth <= 0 or channels % depth:
         raise InvalidArgumentError(f"input depth must be evenly divisible by filter depth: {channels} vs {depth}")
     groups = channels // depth
@@ -45,7 +45,7 @@ def _groups(channels: int, depth: int, filters: int) -> int:
 
 
 def _images(xp: Any, array: Any, w: Window) -> Any:
-    """Returns images as they are computed with: NHWC, and numbers of 16 bits as float32, rounded once at the end."""
+    """Returns images in the form for computing: NHWC, and 16-bit floats as float32, rounded once at the end."""
     return xp.ascontiguousarray(channels_last(xp, array, w), xp.float32 if array.dtype.itemsize == 2 else None)
 
 
@@ -54,12 +54,12 @@ def _filters(xp: Any, array: Any) -> Any:
 
 
 def _for_each_filter(xp: Any, images: Any, filters: int) -> Any:
-    """Returns images with each channel once for each of its filters."""
+    """Returns images with each channel repeated for each of its filters."""
     return images if filters == 1 else xp.repeat(images, filters, 3)
 
 
 def _groups_of(groups: int, *arrays: Any) -> Iterator[tuple[Any, ...]]:
-    """Yields, group by group, the channels of arrays that belong to it."""
+    """Yields the channels of the arrays, group by group."""
     for g in range(groups):
         yield tuple(array[..., g * (n := array.shape[-1] // groups) : (g + 1) * n] for array in arrays)
 
@@ -67,7 +67,7 @@ def _groups_of(groups: int, *arrays: Any) -> Iterator[tuple[Any, ...]]:
 @op("T T -> T", T=KINDS, partly=of_rank(4))
 def Conv2D(xp: Any, input: Any, filters: Any, strides: Any, padding: Padding, data_format: Any, dilations: Any) -> Any:
     if input.ndim != 4 or filters.ndim != 4:
-        raise ValueError("images and filters have four axes")
+        raise ValueError("images and filters must have four axes")
     w = window((filters.shape[0], filters.shape[1]), strides, padding, data_format, dilations)
     images, filters = _images(xp, input, w), _filters(xp, filters)
     groups = _groups(images.shape[3], filters.shape[2], filters.shape[3])
@@ -92,7 +92,7 @@ def _conv2d(
     dilations: Any = None,
     name: str | None = None,
 ) -> Tensor:
-    """Convolves a batch of images; see `conv2d`."""
+    """Returns the convolution of a batch of images; see `conv2d`."""
     return Conv2D(
         input, filters, strides=strides, padding=padding, data_format=data_format, dilations=dilations, name=name
     )
@@ -107,25 +107,25 @@ def conv2d(
     dilations: Any = None,
     name: str | None = None,
 ) -> Tensor:
-    """Computes 2-D convolutions: at each place, the product of filters with what lies under them.
+    """Computes 2-D convolutions: at each position, the product of the filters and the elements under them.
 
     Args:
       input: floats or int32, shape `[batch, height, width, channels]`, or channels second with `"NCHW"`, which
-        TensorFlow has on GPUs only. More axes in front count as batch.
-      filters: the same dtype, shape `[height, width, channels, results]`; the channels of the images may be a multiple,
-        then each filter sees one group of them.
-      strides: how far the window moves: a number, or one each for height and width, or one for each axis.
-      padding: `"SAME"` adds zeros so that every `strides`-th place counts, `"VALID"` adds nothing; or lengths to add,
-        a pair for each axis.
-      data_format: `"NHWC"` or `"NCHW"`.
-      dilations: how far apart the elements of the window stand; 1 when None.
+        TensorFlow supports on GPUs only. More leading axes count as batch axes.
+      filters: the same dtype, shape `[height, width, channels, results]`. If the images have a multiple of these
+        channels, each filter processes one group of them.
+      strides: the window's step: one number, two for height and width, or one per axis.
+      padding: `"SAME"` adds zeros so that every `strides`-th position counts; `"VALID"` adds nothing. Or lengths to
+        add, a pair per axis.
+      data_format: `"NHWC"` (default) or `"NCHW"`.
+      dilations: the distance between elements of the window; 1 by default.
 
     Returns:
       A tensor of shape `[batch, rows, columns, results]`.
 
     Raises:
-      ValueError: strides or dilations are not 1, 2 or 4 numbers.
-      InvalidArgumentError: shapes that do not fit each other.
+      ValueError: if `strides` or `dilations` are not 1, 2 or 4 numbers.
+      InvalidArgumentError: if the shapes do not fit.
 
     >>> image = tf.reshape(tf.range(9.0), [1, 3, 3, 1])
     >>> tf.nn.conv2d(image, tf.ones([2, 2, 1, 1]), strides=1, padding="VALID").numpy().reshape(2, 2)
@@ -133,7 +133,7 @@ def conv2d(
            [20., 24.]], dtype=float32)
     """
     shape = getattr(input, "shape", ())
-    if getattr(shape, "rank", 4) is None or len(shape) <= 4:  # in a graph only a run may tell it
+    if getattr(shape, "rank", 4) is None or len(shape) <= 4:  # in a graph, the rank may be unknown until the run
         return _conv2d(input, filters, strides, padding, data_format, dilations, name)
     images = as_tensor(input)
     batch, image_lengths = tuple(images.shape)[:-3], tuple(images.shape)[-3:]
@@ -166,11 +166,11 @@ def _(call: Call, grad: Tensor) -> Gradients:
     ]
 
 
-# The way back
+# Gradients
 
 
 def _check_sizes(grad: Spec, sizes: tuple[Any, ...], filters: tuple[Any, ...], w: Window, op_name: str) -> None:
-    """Refuses images that the convolution cannot have come from."""
+    """Raises an error if images of this shape cannot have given a result of `grad`'s shape."""
     _, *lengths, _ = image_shape(grad.shape, w.first)
     _, *expected, _ = image_shape(sizes, w.first)
     for axis, (actual, length) in enumerate(zip(lengths, expected, strict=True)):
@@ -203,14 +203,14 @@ def Conv2DBackpropInput(
     dilations: Any,
 ) -> Any:
     if filters.ndim != 4 or grad.ndim != 4:
-        raise ValueError("images and filters have four axes")
+        raise ValueError("images and filters must have four axes")
     w = window((filters.shape[0], filters.shape[1]), strides, padding, data_format, dilations)
     back, filters = _images(xp, grad, w), _filters(xp, filters)
     batch, height, width, channels = image_shape(as_shape(input_sizes), w.first)
     groups = _groups(channels, filters.shape[2], filters.shape[3])
     rows, columns = steps(height, 0, w), steps(width, 1, w)
     if back.shape != (batch, rows.windows, columns.windows, filters.shape[3]):
-        raise ValueError("the gradient has another shape than the convolution")
+        raise ValueError("the shapes of gradient and convolution differ")
     if groups > 1 == filters.shape[2] and layouts.has_phases(w):
         result = depthwise.images_gradient(xp, back, filters, w, (height, width), (rows, columns))
         if filters.shape[3] > channels:
@@ -267,14 +267,14 @@ def Conv2DBackpropFilter(
     dilations: Any,
 ) -> Any:
     if input.ndim != 4 or grad.ndim != 4:
-        raise ValueError("images have four axes")
+        raise ValueError("images must have four axes")
     height, width, depth, filters = as_shape(filter_sizes)
     w = window((height, width), strides, padding, data_format, dilations)
     images, back = _images(xp, input, w), _images(xp, grad, w)
     groups = _groups(images.shape[3], depth, filters)
     rows, columns = steps(images.shape[1], 0, w), steps(images.shape[2], 1, w)
     if back.shape != (len(images), rows.windows, columns.windows, filters):
-        raise ValueError("the gradient has another shape than the convolution")
+        raise ValueError("the shapes of gradient and convolution differ")
     if groups > 1 == depth:
         wide = padded(xp, _for_each_filter(xp, images, filters // groups), rows, columns)
         result = depthwise.filters_gradient(xp, wide, back, w)
@@ -318,12 +318,12 @@ def conv2d_transpose(
     dilations: Any = None,
     name: str | None = None,
 ) -> Tensor:
-    """Computes the transpose of `conv2d`, which makes images larger: its gradient for the images.
+    """Computes the transpose of `conv2d`, its gradient with respect to the images, which enlarges images.
 
     Args:
       input: floats or int32, shape `[batch, height, width, channels]`.
       filters: the same dtype, shape `[height, width, results, channels]`.
-      output_shape: of the result.
+      output_shape: the shape of the result.
       strides: as for `conv2d`.
       padding: as for `conv2d`.
       data_format: as for `conv2d`.
@@ -333,7 +333,7 @@ def conv2d_transpose(
       A tensor of shape `output_shape`.
 
     Raises:
-      InvalidArgumentError: the shapes do not belong together.
+      InvalidArgumentError: if the shapes do not match each other.
 
     >>> tf.nn.conv2d_transpose(tf.ones([1, 2, 2, 1]), tf.ones([2, 2, 1, 1]), [1, 4, 4, 1], 2).numpy().sum()
     np.float32(16.0)
@@ -364,17 +364,17 @@ def conv1d(
     Args:
       input: floats, shape `[batch, width, channels]`, or `[batch, channels, width]` with `"NCW"`.
       filters: the same dtype, shape `[width, channels, results]`.
-      stride: how far the window moves.
+      stride: the window's step.
       padding: `"SAME"` or `"VALID"`.
-      data_format: `"NWC"` or `"NCW"`.
-      dilations: how far apart the elements of the window stand; 1 when None.
+      data_format: `"NWC"` (default) or `"NCW"`.
+      dilations: the distance between elements of the window; 1 by default.
 
     Returns:
-      A tensor of shape `[batch, places, results]`.
+      A tensor of shape `[batch, positions, results]`.
 
     Raises:
-      ValueError: an unknown data format.
-      InvalidArgumentError: the shapes do not fit each other.
+      ValueError: if `data_format` is unknown.
+      InvalidArgumentError: if the shapes do not fit.
 
     >>> tf.nn.conv1d([[[1.0], [2.0], [4.0]]], [[[1.0]], [[10.0]]], stride=1, padding="VALID").numpy().tolist()
     [[[21.0], [42.0]]]
@@ -391,12 +391,12 @@ def conv1d(
 
 
 def _width_of(value: Any) -> int:
-    """Returns the number for the width: a number itself, or one of a list of one, or for each axis."""
+    """Returns the number for the width, given one number, a list of one, or one number per axis."""
     if hasattr(value, "__index__"):
         return value.__index__()
     numbers = as_ints(value)
     if not numbers:
-        raise ValueError("stride and dilations must be numbers, got none")
+        raise ValueError("`stride` and `dilations` must be numbers, not None")
     return max(numbers)
 
 
@@ -409,21 +409,21 @@ def convolution(
     dilations: Any = None,
     name: str | None = None,
 ) -> Tensor:
-    """Computes convolutions of sequences or images: `conv1d` or `conv2d`, by the number of axes.
+    """Computes convolutions of sequences or images with `conv1d` or `conv2d`, depending on the number of axes.
 
     Args:
       input: floats, with 3 or 4 axes.
-      filters: the same dtype, as many axes.
-      strides: how far the window moves; 1 when None.
+      filters: the same dtype and number of axes.
+      strides: the window's step; 1 by default.
       padding: `"SAME"` or `"VALID"`.
-      data_format: of the function that it calls.
-      dilations: how far apart the elements of the window stand; 1 when None.
+      data_format: as in `conv1d` or `conv2d`.
+      dilations: the distance between elements of the window; 1 by default.
 
     Returns:
-      A tensor with as many axes as `input`.
+      A tensor with the rank of `input`.
 
     Raises:
-      ValueError: another number of axes.
+      ValueError: if `input` does not have 3 or 4 axes.
 
     >>> tf.nn.convolution(tf.ones([1, 4, 4, 1]), tf.ones([2, 2, 1, 1])).shape
     TensorShape([1, 3, 3, 1])

@@ -1,8 +1,8 @@
-"""How a convolution is computed whose filters see one channel each.
+"""Computes convolutions whose filters each process one channel.
 
-Images are NHWC here, and have as many channels as the results. Where the window moves by one column, the numbers of a
-line under an element of it stand side by side, and NumPy's `einsum` multiplies and adds them in one pass. Elsewhere,
-and on a GPU, it takes two passes over blocks of a quarter of what `layouts` lays out, which stay in a cache.
+Images are NHWC here and have as many channels as the results. If the window moves by one column, the numbers of a
+line under one of its elements are contiguous, and NumPy's `einsum` multiplies and adds them in one pass. Otherwise,
+and on a GPU, two passes are needed. They use blocks a quarter the size of those of `layouts`, which stay in a cache.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from nbtf._ops.nn.layouts import blocks, by_phases, empty_images
 from nbtf._ops.nn.windows import Pair, Steps, Window, views
 
 FEW = 1 << 14
-"""For fewer results `einsum` takes longer to begin than to compute."""
+"""With fewer results, `einsum` takes longer to start than to compute."""
 
 
 def _in_one_pass(xp: Any, w: Window, results: Any) -> bool:
@@ -31,13 +31,13 @@ def _lines(xp: Any, wide: Any, w: Window, rows: int, columns: int) -> Any:
 
 
 def _beside(xp: Any, filters: Any, columns: int) -> Any:
-    """Returns filters once for each column, [height, width, columns, channels]: rows of images become one long run."""
+    """Returns filters repeated per column, [height, width, columns, channels], so that image rows are one long run."""
     shape = *filters.shape[:2], columns, filters.shape[3]
     return xp.ascontiguousarray(xp.broadcast_to(filters, shape))
 
 
 def _blocks(xp: Any, wide: Any, results: Any, w: Window) -> Iterator[tuple[Any, Any, Iterator[tuple[int, int, Any]]]]:
-    """Yields blocks of results, room for as many numbers, and what lies under each element of the window."""
+    """Yields blocks of results, a buffer of the same size, and the elements under each element of the window."""
     room: Any = None
     for images, lines in blocks(xp, results.shape[:3], 4 * results.shape[3], results.dtype.itemsize):
         block = results[images, lines]
@@ -48,7 +48,7 @@ def _blocks(xp: Any, wide: Any, results: Any, w: Window) -> Iterator[tuple[Any, 
 
 
 def convolve(xp: Any, wide: Any, filters: Any, w: Window, target: Any) -> None:
-    """Writes into `target` the sums of what lies under the window times filters, [height, width, 1, channels]."""
+    """Writes the convolution with filters of shape [height, width, 1, channels] into `target`."""
     factors = _beside(xp, filters, target.shape[2])
     if _in_one_pass(xp, w, target):
         lines = _lines(xp, wide, w, *target.shape[1:3])
@@ -67,7 +67,7 @@ def convolve(xp: Any, wide: Any, filters: Any, w: Window, target: Any) -> None:
 
 
 def images_gradient(xp: Any, back: Any, filters: Any, w: Window, lengths: Pair, steps: Pair) -> Any:
-    """Returns the gradient of images from that of their convolution, for a window that `layouts.has_phases`."""
+    """Returns the images' gradient, given the convolution's, for windows for which `layouts.has_phases` is true."""
     result = empty_images(xp, back, w, lengths, back.shape[3])
     for images, taps, wide, small in by_phases(xp, back, lengths, w, steps):
         convolve(xp, wide, filters[taps][::-1, ::-1], small, result[images])

@@ -1,4 +1,4 @@
-"""What layers are made of besides products and activations: biases, dropout, embeddings, normalization."""
+"""Parts of layers other than products and activations: biases, dropout, embeddings, normalization."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ from nbtf.errors import InvalidArgumentError
 
 
 def as_channels_first(data_format: Any) -> bool:
-    """Reads where the channels are: `N...C`, at the end, or `NC...`, in front.
+    """Returns whether channels come first (`NC...`) rather than last (`N...C`).
 
     Raises:
-      ValueError: it is neither.
+      ValueError: if `data_format` has neither form.
     """
     if data_format is None:
         return False
@@ -43,25 +43,25 @@ def as_channels_first(data_format: Any) -> bool:
 def BiasAdd(xp: Any, value: Any, bias: Any, data_format: Any) -> Any:
     first = as_channels_first(data_format)
     if bias.ndim != 1 or value.ndim < 2 or bias.shape[0] != value.shape[1 if first else -1]:
-        raise ValueError("as many biases as channels")
+        raise ValueError("the numbers of biases and channels differ")
     return value + (bias.reshape(-1, *(1,) * (value.ndim - 2)) if first else bias)
 
 
 @BiasAdd.express
 def bias_add(value: TensorLike, bias: TensorLike, data_format: str | None = None, name: str | None = None) -> Tensor:
-    """Adds a number to each channel.
+    """Returns a tensor with a number added to each channel.
 
     Args:
-      value: numbers, shape `[batch, ..., channels]`.
+      value: a numeric tensor, shape `[batch, ..., channels]`.
       bias: numbers of the same dtype, shape `[channels]`.
-      data_format: where the channels are: `"N...C"` at the end, which is meant when None, `"NC..."` in front.
+      data_format: the position of the channels: `"N...C"` (default), last; `"NC..."`, after the batch axis.
 
     Returns:
       A tensor of `value`'s shape.
 
     Raises:
-      ValueError: another `data_format`.
-      InvalidArgumentError: there are not as many biases as channels.
+      ValueError: if `data_format` has another form.
+      InvalidArgumentError: if the number of biases differs from the number of channels.
 
     >>> tf.nn.bias_add([[1.0, 2.0], [3.0, 4.0]], [10.0, 20.0]).numpy()
     array([[11., 22.],
@@ -107,26 +107,26 @@ BiasAdd.backward(_to_value, _to_bias)
 def dropout(
     x: TensorLike, rate: Any, noise_shape: Any = None, seed: int | None = None, name: str | None = None
 ) -> Tensor:
-    """Sets elements to 0 at random, and scales the others so that their sum stays the same on average.
+    """Returns a tensor with random elements set to 0 and the others scaled so that the sum stays the same on average.
 
     Args:
       x: floats.
-      rate: which part becomes 0, in `[0, 1)`: a number or a scalar tensor.
-      noise_shape: of the decisions, which are broadcast to `x`'s shape; a length of None is `x`'s.
-      seed: see `tf.random.set_seed`.
+      rate: the fraction of elements that become 0, in `[0, 1)`: a number or a scalar tensor.
+      noise_shape: the shape of the random decisions, broadcast to `x`'s shape; None for a length means `x`'s.
+      seed: an integer that selects a stream of its own; see `tf.random.set_seed`.
 
     Returns:
-      A tensor of `x`'s shape; `x` itself where `rate` is the number 0.
+      A tensor of `x`'s shape; `x` itself if `rate` is the number 0.
 
     Raises:
-      ValueError: `rate` is no number in `[0, 1)`, or `x` are no floats.
-      InvalidArgumentError: `noise_shape` does not fit.
+      ValueError: if `rate` is not in `[0, 1)`, or `x` does not hold floats.
+      InvalidArgumentError: if `noise_shape` does not fit `x`.
 
     >>> tf.random.set_seed(1)
     >>> tf.nn.dropout([1.0, 1.0, 1.0, 1.0], rate=0.5, seed=3).numpy().max()
     np.float32(2.0)
     """
-    from nbtf._ops.random.streams import uniform  # loaded on first use, as `tf.random` is
+    from nbtf._ops.random.streams import uniform  # loaded on first use, like `tf.random`
 
     _check_rate(rate)
     tensor = as_tensor(x)
@@ -164,19 +164,19 @@ def _filled(noise_shape: Any, tensor: Tensor) -> Any:
 
 
 def embedding_lookup(params: Any, ids: TensorLike, max_norm: float | None = None, name: str | None = None) -> Tensor:
-    """Reads rows of a table.
+    """Returns rows of a table.
 
     Args:
-      params: the table, shape `[rows, ...]`; or a list of them, whose rows follow each other.
-      ids: which rows, int32 or int64, any shape.
-      max_norm: rows that are longer are shortened to this length.
+      params: the table, shape `[rows, ...]`, or a list of tables with consecutive rows.
+      ids: the row numbers, int32 or int64, any shape.
+      max_norm: the largest norm of a row; longer rows are scaled down to it. No limit by default.
 
     Returns:
       The rows, shape `ids.shape + params.shape[1:]`.
 
     Raises:
-      ValueError: there is no table.
-      InvalidArgumentError: there is no such row (on the CPU; on a GPU it is 0).
+      ValueError: if no table is given.
+      InvalidArgumentError: if a row does not exist (on the CPU; a GPU returns zeros).
 
     >>> tf.nn.embedding_lookup([[1.0, 2.0], [3.0, 4.0]], [1, 1]).numpy()
     array([[3., 4.],
@@ -212,18 +212,18 @@ def batch_normalization(
     variance_epsilon: float,
     name: str | None = None,
 ) -> Tensor:
-    """Moves and scales a tensor by a given mean and variance.
+    """Returns a tensor normalized with a given mean and variance.
 
     Args:
       x: floats.
-      mean: what becomes `offset`.
-      variance: what becomes the square of `scale`.
-      offset: added at the end; None adds nothing.
-      scale: multiplied before that; None multiplies nothing.
-      variance_epsilon: added to the variance, so that nothing is divided by 0.
+      mean: the mean, which is mapped to `offset`.
+      variance: the variance, which is mapped to the square of `scale`.
+      offset: a tensor added to the normalized values; None adds nothing.
+      scale: a factor of the normalized values; None means 1.
+      variance_epsilon: a small number added to the variance to avoid division by 0.
 
     Returns:
-      A tensor of the common shape.
+      A tensor of the inputs' broadcast shape.
 
     Source: Ioffe, Szegedy, arXiv:1502.03167, algorithm 1.
 

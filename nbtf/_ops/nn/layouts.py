@@ -1,7 +1,7 @@
-"""How a convolution becomes products of matrices, a block at a time, so that what is laid out stays in a cache.
+"""Turns convolutions into matrix products, block by block, so that each layout stays in a cache.
 
-Images are NHWC here. A product needs either what lies under each window, laid out beside the results, or which results
-each element of an image took part in, laid out beside the image: whichever has fewer channels is laid out.
+Images are NHWC here. There are two layouts: the pixels under each window, per result, or the results that each pixel
+contributed to, per pixel. The one with fewer channels is used.
 """
 
 from __future__ import annotations
@@ -15,22 +15,22 @@ from nbtf._ops.nn import inside, winograd
 from nbtf._ops.nn.windows import Pair, Steps, Window, cropped, padded, views
 
 BLOCK_BYTES = 1 << 20
-"""What is laid out at once: half and twice as much took 1.0 to 1.1 times as long, with 1 MiB of second-level cache."""
+"""Size of a layout: half or double it was up to 10 % slower, with 1 MiB of second-level cache."""
 
 BLOCK_BYTES_ON_GPU = 1 << 28
-"""The same on a GPU, where it is each kernel that costs."""
+"""The same on a GPU, where the cost is the number of kernels."""
 
 FEWEST_WINDOWS = 256
-"""A block has as many, also where it is larger for it: each product reads all filters."""
+"""Minimum per block, even if the block gets larger, because each product reads all filters."""
 
 SHORT = 16
-"""Runs of fewer numbers that stand side by side are copied across, element by element of the window."""
+"""Shorter contiguous runs are copied one window element at a time."""
 
 Block = tuple[slice, slice]
 
 
 def blocks(xp: Any, lengths: tuple[int, ...], numbers: int, itemsize: int) -> Iterator[Block]:
-    """Yields slices of images and of rows; `lengths` are images, rows and columns, `numbers` what a window takes."""
+    """Yields slices of images and rows; `lengths` counts images, rows and columns, `numbers` a window's elements."""
     images, rows, columns = (max(1, length) for length in lengths)
     limit = BLOCK_BYTES if xp is CPU.xp else BLOCK_BYTES_ON_GPU
     windows = max(limit // (numbers * itemsize), FEWEST_WINDOWS)
@@ -42,7 +42,7 @@ def blocks(xp: Any, lengths: tuple[int, ...], numbers: int, itemsize: int) -> It
 
 
 def under_windows(xp: Any, wide: Any, w: Window, rows: int, columns: int) -> Any:
-    """Returns a view of what lies under the window: [N, rows, columns, window height, window width, C]."""
+    """Returns a view of the pixels under the window: [N, rows, columns, window height, window width, C]."""
     image, line, column, channel = wide.strides
     strides = image, line * w.strides[0], column * w.strides[1], line * w.dilations[0], column * w.dilations[1], channel
     shape = wide.shape[0], rows, columns, *w.size, wide.shape[3]
@@ -57,20 +57,20 @@ def _matrix(xp: Any, view: Any) -> Any:
     return view.reshape(windows, numbers)
 
 
-# Laid out beside the results
+# Layout per result
 
 
 def convolve(xp: Any, wide: Any, filters: Any, w: Window, target: Any) -> None:
-    """Writes the products of filters with what lies under the window into `target`, [N, rows, columns, filters]."""
+    """Writes the products of filters and windows into `target`, [N, rows, columns, filters]."""
     if winograd.serves(xp, filters, w, target) and _convolve_in_fours(xp, wide, filters, w, target):
         return
     _convolve_windows(xp, wide, filters, w, target)
 
 
 def _convolve_in_fours(xp: Any, wide: Any, filters: Any, w: Window, target: Any) -> bool:
-    """Does so with fewer products; tells whether all results are finite: inf and nan would not stay where they belong.
+    """Does the same with fewer products; returns whether all results are finite, since inf and nan would spread.
 
-    A last line or column without a partner is computed by itself.
+    A last line or column without a partner is computed separately.
     """
     rows, columns = target.shape[1] // 2, target.shape[2] // 2
     matrices = winograd.filters_in_16(xp, filters)
@@ -108,7 +108,7 @@ def _filters_from_windows(xp: Any, wide: Any, back: Any, w: Window) -> Any:
 
 
 def _images_from_windows(xp: Any, back: Any, filters: Any, w: Window, shape: tuple[int, ...]) -> Any:
-    """Adds up what each window gives to the images; `shape` is that of the images with their padding."""
+    """Returns the sum of all windows' contributions to the images; `shape` includes the images' padding."""
     channels, wide = shape[3], xp.zeros(shape, back.dtype)
     across = w.size[1] * channels < SHORT
     matrix = filters.reshape(-1, filters.shape[3])
@@ -125,14 +125,14 @@ def _images_from_windows(xp: Any, back: Any, filters: Any, w: Window, shape: tup
     return wide
 
 
-# Laid out beside the images
+# Layout per pixel
 
 
 class Phase(NamedTuple):
-    """Elements of an axis that the same elements of a window reach: every `stride`-th one from `start` on.
+    """Pixels of an axis that the same window elements reach: every `stride`-th one from `start`.
 
-    `first` is the first element of the window that reaches them, `taps` how many do. `behind` says where the results
-    are that the last of them contributes to, counted from the first result; those of the others follow.
+    `first` is the first window element that reaches them, `taps` the number that do. `behind` is the position of the
+    results that the last of them contributes to, counted from the first result; the results of the others follow.
     """
 
     start: int
@@ -153,18 +153,18 @@ def _phases(length: int, steps: Steps, axis: int, w: Window) -> list[Phase]:
 
 
 def has_phases(w: Window) -> bool:
-    """Tells whether the window reaches elements in turn; it does unless it both strides and is dilated."""
+    """Returns whether window elements reach pixels in phases: false only with both strides and dilations."""
     return all(stride == 1 or dilation == 1 for stride, dilation in zip(w.strides, w.dilations, strict=True))
 
 
 def empty_images(xp: Any, back: Any, w: Window, lengths: Pair, channels: int) -> Any:
-    """Returns images for their gradient to be written into: 0 where the window steps over elements."""
+    """Returns an array for the images' gradient, with zeros where the window skips pixels."""
     reached = all(size >= stride for size, stride in zip(w.size, w.strides, strict=True))
     return (xp.empty if reached else xp.zeros)((len(back), *lengths, channels), back.dtype)
 
 
 def by_phases(xp: Any, back: Any, lengths: Pair, w: Window, steps: Pair) -> Iterator[tuple[Any, Any, Any, Window]]:
-    """Yields slices of the images and of the filters, with the results that both take part in, and their window."""
+    """Yields slices of images and filters, the results that both contribute to, and their window."""
     by_axis = [_phases(lengths[axis], steps[axis], axis, w) for axis in (0, 1)]
     around: list[Steps] = []
     for axis, phases in enumerate(by_axis):
@@ -184,7 +184,7 @@ def by_phases(xp: Any, back: Any, lengths: Pair, w: Window, steps: Pair) -> Iter
 
 
 def _images_by_phases(xp: Any, back: Any, filters: Any, w: Window, lengths: Pair, steps: Pair, target: Any) -> None:
-    """Writes the gradient of images into `target`, made by `empty_images`."""
+    """Writes the gradient of images into `target`, an array from `empty_images`."""
     for images, taps, wide, small in by_phases(xp, back, lengths, w, steps):
         backwards = xp.ascontiguousarray(filters[taps][::-1, ::-1].transpose(0, 1, 3, 2))
         convolve(xp, wide, backwards, small, target[images])
@@ -198,11 +198,11 @@ def _filters_by_phases(xp: Any, images: Any, back: Any, w: Window, steps: Pair) 
     return result
 
 
-# What is cheaper
+# Choice of the cheaper algorithm
 
 
 def _convolve_padded(xp: Any, images: Any, filters: Any, w: Window, steps: Pair, target: Any) -> None:
-    """Writes a convolution of images with zeros around them into `target`."""
+    """Writes the convolution of images with zero padding into `target`."""
     if inside.serves(xp, images, w, steps) and not winograd.serves(xp, filters, w, target):
         inside.convolve(images, filters, w, steps, target)
     else:
@@ -219,7 +219,7 @@ def convolve_images(xp: Any, images: Any, filters: Any, w: Window, steps: Pair, 
 
 
 def _add_up(xp: Any, wide: Any, filters: Any, w: Window, target: Any) -> None:
-    """Convolves by one product for all elements, whose parts are added up where they belong: for few filters."""
+    """Convolves with a single product for all window elements, then sums its parts; for few filters."""
     matrix = filters.transpose(2, 0, 1, 3).reshape(filters.shape[2], -1)
     target[...] = 0
     for images, lines in blocks(xp, wide.shape[:3], matrix.shape[1], wide.dtype.itemsize):
@@ -228,7 +228,7 @@ def _add_up(xp: Any, wide: Any, filters: Any, w: Window, target: Any) -> None:
             elements.reshape(-1, elements.shape[3]).dot(matrix).reshape(*elements.shape[:3], *w.size, filters.shape[3])
         )
         for i in range(w.size[0]):
-            # Rows of results whose windows have a line i among these.
+            # Rows of results whose windows contain line i of these.
             above = i * w.dilations[0]
             top = max(0, -((above - lines.start) // w.strides[0]))
             bottom = min(target.shape[1], (lines.stop - 1 - above) // w.strides[0] + 1)
@@ -240,7 +240,7 @@ def _add_up(xp: Any, wide: Any, filters: Any, w: Window, target: Any) -> None:
 
 
 def images_gradient(xp: Any, back: Any, filters: Any, w: Window, lengths: Pair, steps: Pair) -> Any:
-    """Returns the gradient of images from that of their convolution."""
+    """Returns the gradient of the images, given the gradient of their convolution."""
     channels, outputs = filters.shape[2:]
     if has_phases(w) and outputs <= 2 * channels:
         result = empty_images(xp, back, w, lengths, channels)
@@ -257,7 +257,7 @@ def images_gradient(xp: Any, back: Any, filters: Any, w: Window, lengths: Pair, 
 
 
 def _around(back: Any, lengths: Pair, w: Window, steps: Pair) -> Pair | None:
-    """Returns the steps of the convolution that leads back, with the filters backwards; None where it crops."""
+    """Returns the steps of the gradient's convolution, with reversed filters; None if it would crop."""
     around: list[Steps] = []
     for axis in (0, 1):
         reach = (w.size[axis] - 1) * w.dilations[axis]
@@ -269,7 +269,7 @@ def _around(back: Any, lengths: Pair, w: Window, steps: Pair) -> Pair | None:
 
 
 def filters_gradient(xp: Any, images: Any, back: Any, w: Window, steps: Pair) -> Any:
-    """Returns the gradient of filters from that of their convolution."""
+    """Returns the gradient of the filters, given the gradient of their convolution."""
     if has_phases(w) and back.shape[3] < images.shape[3]:
         return _filters_by_phases(xp, images, back, w, steps)
     if inside.serves(xp, images, w, steps):

@@ -1,4 +1,4 @@
-"""What local response normalization is: values divided by what lies beside them among the channels."""
+"""Local response normalization: divides values by those of neighbouring channels."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from nbtf.errors import InvalidArgumentError
 
 
 def _exact(xp: Any, values: Any) -> Any:
-    """Returns values in which sums of squares are exact enough: float16 becomes float32."""
+    """Returns values precise enough for sums of squares: float16 becomes float32."""
     return values.astype(xp.float32) if values.dtype == xp.float16 else values
 
 
 def _beside(xp: Any, values: Any, depth_radius: int) -> Any:
-    """Returns the sum of each value and those up to `depth_radius` channels away."""
+    """Returns the sum of each value and its neighbours up to `depth_radius` channels away."""
     channels = values.shape[-1]
     reach = min(depth_radius, channels - 1)
     wide = xp.zeros((*values.shape[:-1], channels + 2 * reach), values.dtype)
@@ -32,7 +32,7 @@ def _beside(xp: Any, values: Any, depth_radius: int) -> Any:
 @op("T -> T", T=FLOATS)
 def LRN(xp: Any, input: Any, depth_radius: int, bias: float, alpha: float, beta: float) -> Any:
     if input.ndim != 4:
-        raise ValueError("images have four axes")
+        raise ValueError("images must have four axes")
     values = _exact(xp, input)
     norm = bias + alpha * _beside(xp, values * values, depth_radius)
     return (values * norm**-beta).astype(input.dtype)
@@ -47,20 +47,20 @@ def lrn(
     beta: float = 0.5,
     name: str | None = None,
 ) -> Tensor:
-    """Divides each value by a power of the squares beside it among the channels.
+    """Returns values divided by a power of the sum of squares of neighbouring channels.
 
     Args:
-      input: floats, shape `[batch, height, width, channels]`; TensorFlow refuses float64.
-      depth_radius: how many channels on each side count.
-      bias: what is added to the squares.
-      alpha: what the sum of squares is multiplied with.
-      beta: the power.
+      input: floats, shape `[batch, height, width, channels]`; TensorFlow does not support float64.
+      depth_radius: number of neighbouring channels on each side; 5 by default.
+      bias: a number added to the sum of squares; 1.0 by default.
+      alpha: the factor of the sum of squares; 1.0 by default.
+      beta: the exponent; 0.5 by default.
 
     Returns:
       A tensor of `input`'s shape and dtype: `input / (bias + alpha * squares) ** beta`.
 
     Raises:
-      InvalidArgumentError: `input` has not four axes, or is of another dtype.
+      InvalidArgumentError: if `input` does not have four axes, or has another dtype.
 
     >>> tf.nn.lrn([[[[3.0, 4.0]]]], bias=0.0).numpy().round(3)
     array([[[[0.6, 0.8]]]], dtype=float32)
@@ -88,10 +88,10 @@ def LRNGrad(
     xp: Any, grad: Any, input: Any, output: Any, depth_radius: int, bias: float, alpha: float, beta: float
 ) -> Any:
     if not grad.shape == input.shape == output.shape or input.ndim != 4:
-        raise ValueError("images of one shape")
+        raise ValueError("the images differ in shape")
     values, change = _exact(xp, input), _exact(xp, grad)
     norm = bias + alpha * _beside(xp, values * values, depth_radius)
-    through = _beside(xp, change * values * norm ** (-beta - 1), depth_radius)  # by way of the neighbours' norms
+    through = _beside(xp, change * values * norm ** (-beta - 1), depth_radius)  # through the neighbours' norms
     return (change * norm**-beta - 2 * alpha * beta * values * through).astype(input.dtype)
 
 

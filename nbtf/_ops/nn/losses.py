@@ -1,4 +1,4 @@
-"""How far predictions are from labels: cross entropies, and what averages them."""
+"""Losses: cross entropies, and functions that average them."""
 
 from __future__ import annotations
 
@@ -31,18 +31,18 @@ from nbtf.errors import InvalidArgumentError
 
 
 def sparse_softmax_cross_entropy_with_logits(labels: TensorLike, logits: TensorLike, name: str | None = None) -> Tensor:
-    """Computes how much probability logits give to the right classes, as `-log(softmax(logits)[label])`.
+    """Computes the cross entropy of logits and class numbers, `-log(softmax(logits)[label])`.
 
     Args:
-      labels: the number of the right class, int32 or int64, shape `[d0, ..., dn]`.
+      labels: the correct class numbers, int32 or int64, shape `[d0, ..., dn]`.
       logits: floats, shape `[d0, ..., dn, classes]`.
 
     Returns:
       The losses, shape `[d0, ..., dn]`.
 
     Raises:
-      ValueError: something is missing, or the shapes do not fit.
-      InvalidArgumentError: there is no class of that number (checked on the CPU alone), or the dtypes do not suit.
+      ValueError: if an argument is missing, or the shapes do not fit.
+      InvalidArgumentError: if a class does not exist (checked on the CPU only), or a dtype is not supported.
 
     >>> tf.nn.sparse_softmax_cross_entropy_with_logits(labels=[0], logits=[[0.0, 0.0]]).numpy()
     array([0.6931472], dtype=float32)
@@ -68,14 +68,14 @@ def _check_given(function: str, labels: Any, logits: Any) -> None:
 
 
 def _sparse_rank(labels: Tensor, logits: Tensor) -> int | None:
-    """Returns the rank of logits that fit to labels."""
-    if labels.__class__ is Tensor is logits.__class__:  # the same in a fifth of the time
+    """Returns the rank of the logits after checking that they fit the labels."""
+    if labels.__class__ is Tensor is logits.__class__:  # 5 times as fast
         shape = logits._array.shape
         if shape and labels._array.shape == shape[:-1]:
             return len(shape)
     if logits.shape.rank == 0:
         raise ValueError(f"`logits` cannot be a scalar. Received logits={logits.numpy()}`")
-    if None in (labels.shape.rank, logits.shape.rank):  # only a run tells
+    if None in (labels.shape.rank, logits.shape.rank):  # known only at run time
         return logits.shape.rank
     if labels.shape.rank != len(logits.shape) - 1:
         raise ValueError(
@@ -97,7 +97,7 @@ _LABELS = frozenset({int32, int64})
 @op("T L -> T T", T=FLOATS, L=_LABELS)
 def SparseSoftmaxCrossEntropyWithLogits(xp: Any, features: Any, labels: Any) -> Any:
     classes = features.shape[1]
-    if xp.__name__ == "numpy":  # on a GPU the question would wait for the values, and TensorFlow does not ask
+    if xp.__name__ == "numpy":  # on a GPU, the check would wait for the values; TensorFlow does not check either
         _check_labels(labels, classes)
     shifted = features - features.max(1, None, True) if features.size else features
     shares = xp.exp(shifted)
@@ -110,7 +110,7 @@ def SparseSoftmaxCrossEntropyWithLogits(xp: Any, features: Any, labels: Any) -> 
 
 
 def _check_labels(labels: Any, classes: int) -> None:
-    outside = labels.view(f"u{labels.itemsize}") >= classes  # negative numbers are large ones then
+    outside = labels.view(f"u{labels.itemsize}") >= classes  # as unsigned, negative numbers are large
     if outside.any():
         wrong = labels[outside][0]
         text = f"Received a label value of {wrong} which is outside the valid range of [0, {classes}).  Label values: "
@@ -120,7 +120,7 @@ def _check_labels(labels: Any, classes: int) -> None:
 @fused(float32, float64)
 def _sparse_losses(xp: Any, features: Any, labels: Tensor) -> tuple[Any, Any]:
     if labels._device is not HERE.device or labels._dtype not in _LABELS:
-        raise TypeError("labels that only the op can judge")
+        raise TypeError("only the op can check these labels")
     return SparseSoftmaxCrossEntropyWithLogits.kernel(xp, features, labels._array)
 
 
@@ -145,7 +145,7 @@ def _(call: Call, grad: Tensor | None, grad_of_grad: Tensor | None = None) -> Gr
 
 
 def _towards_logits(call: Call, grad: Tensor | None, grad_of_grad: Tensor | None) -> Tensor | None:
-    """The op's second result is the derivative of the first by the logits."""
+    """Returns the gradient of the logits: the op's second result is the derivative of the first by the logits."""
     first = None if grad is None else expand_dims(grad, -1) * call.outputs[1]
     if grad_of_grad is None:
         return first
@@ -158,18 +158,18 @@ def _towards_logits(call: Call, grad: Tensor | None, grad_of_grad: Tensor | None
 def softmax_cross_entropy_with_logits(
     labels: TensorLike, logits: TensorLike, axis: int = -1, name: str | None = None
 ) -> Tensor:
-    """Computes how far the softmax of logits is from labels that are shares themselves.
+    """Computes the cross entropy of logits and labels that are probabilities.
 
     Args:
-      labels: shares that add up to 1 along `axis`; of a shape that broadcasts with `logits`'.
+      labels: probabilities that add up to 1 along `axis`; the shape must broadcast with that of `logits`.
       logits: floats.
-      axis: the axis of the classes.
+      axis: the axis of the classes; the last by default.
 
     Returns:
       The losses, of `logits`' shape without `axis`.
 
     Raises:
-      ValueError: something is missing.
+      ValueError: if an argument is missing.
 
     >>> tf.nn.softmax_cross_entropy_with_logits(labels=[[0.5, 0.5]], logits=[[0.0, 0.0]]).numpy()
     array([0.6931472], dtype=float32)
@@ -178,7 +178,7 @@ def softmax_cross_entropy_with_logits(
     shares = as_tensor(labels)
     precise = cast(scores, float32) if scores.dtype is float16 else scores
     shares = cast(shares, precise.dtype)
-    rank = precise.shape.rank or shares.shape.rank  # in a graph only a run may tell one of them
+    rank = precise.shape.rank or shares.shape.rank  # in a graph, one of them may be unknown until the run
     if rank is not None and axis not in (-1, rank - 1):
         order = list(range(rank))
         order.append(order.pop(axis))
@@ -227,7 +227,7 @@ def _(call: Call, grad: Tensor | None, grad_of_grad: Tensor | None = None) -> Gr
 def sigmoid_cross_entropy_with_logits(
     labels: TensorLike | None = None, logits: TensorLike | None = None, name: str | None = None
 ) -> Tensor:
-    """Computes how far the sigmoid of each logit is from its label.
+    """Computes the cross entropy of each logit's sigmoid and its label.
 
     Args:
       labels: between 0 and 1, of `logits`' shape and dtype.
@@ -237,7 +237,7 @@ def sigmoid_cross_entropy_with_logits(
       The losses, of the same shape.
 
     Raises:
-      ValueError: something is missing, or the shapes differ.
+      ValueError: if an argument is missing, or the shapes differ.
 
     >>> tf.nn.sigmoid_cross_entropy_with_logits(labels=[1.0, 0.0], logits=[0.0, 100.0]).numpy()
     array([  0.6931472, 100.       ], dtype=float32)
@@ -256,18 +256,18 @@ def sigmoid_cross_entropy_with_logits(
 def weighted_cross_entropy_with_logits(
     labels: TensorLike, logits: TensorLike, pos_weight: TensorLike, name: str | None = None
 ) -> Tensor:
-    """Computes `sigmoid_cross_entropy_with_logits` with more or less weight on positive labels.
+    """Computes `sigmoid_cross_entropy_with_logits` with a weight for positive labels.
 
     Args:
       labels: between 0 and 1, of `logits`' shape and dtype.
       logits: floats.
-      pos_weight: the weight of positive labels; above 1 fewer of them are missed.
+      pos_weight: the weight of positive labels; above 1, the model misses fewer of them.
 
     Returns:
       The losses, of the same shape.
 
     Raises:
-      ValueError: the shapes differ.
+      ValueError: if the shapes differ.
 
     >>> tf.nn.weighted_cross_entropy_with_logits([1.0], [0.0], pos_weight=2.0).numpy()
     array([1.3862944], dtype=float32)
@@ -283,21 +283,21 @@ def weighted_cross_entropy_with_logits(
 def compute_average_loss(
     per_example_loss: TensorLike, sample_weight: TensorLike | None = None, global_batch_size: Any = None
 ) -> Tensor:
-    """Averages losses over the examples of all replicas together.
+    """Returns the average of losses over the examples of all replicas.
 
     Args:
-      per_example_loss: one loss per example of this replica, or more axes of them.
-      sample_weight: weights that the losses are multiplied by.
-      global_batch_size: how many examples all replicas have together; if not given, the first length of
+      per_example_loss: one loss per example of this replica; may have more axes.
+      sample_weight: factors of the losses; none by default.
+      global_batch_size: total number of examples of all replicas; by default the first length of
         `per_example_loss` times the number of replicas.
 
     Returns:
       A scalar: the sum of the losses divided by `global_batch_size`. The replicas' scalars add up to the average.
 
     Raises:
-      ValueError: `per_example_loss` is a scalar, or `global_batch_size` is none.
-      TypeError: `global_batch_size` is no integer.
-      InvalidArgumentError: it is negative.
+      ValueError: if `per_example_loss` is a scalar, or `global_batch_size` is not a scalar.
+      TypeError: if `global_batch_size` is not an integer.
+      InvalidArgumentError: if `global_batch_size` is negative.
 
     >>> tf.nn.compute_average_loss([1.0, 2.0], global_batch_size=4).numpy()
     np.float32(0.75)
@@ -327,10 +327,10 @@ def _replicas() -> int:
 
 
 def scale_regularization_loss(regularization_loss: TensorLike) -> Tensor:
-    """Divides a loss that every replica has in full by the number of replicas.
+    """Returns a loss, which is the same on every replica, divided by the number of replicas.
 
     Args:
-      regularization_loss: a loss, or several that are summed.
+      regularization_loss: a loss, or several to sum.
 
     Returns:
       A scalar; the replicas' scalars add up to the loss.

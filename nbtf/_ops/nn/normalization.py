@@ -1,4 +1,4 @@
-"""How each example is brought to mean 0 and variance 1, with a factor and an offset for each of its numbers."""
+"""Layer normalization: scales examples to mean 0 and variance 1, then applies a factor and offset per feature."""
 
 from __future__ import annotations
 
@@ -81,8 +81,8 @@ def _(xp: Any, inputs: Sequence[Any], kept: Any, grads: Sequence[Any], axes: lis
 
 
 def _lines(x: Any, axes: list[int]) -> tuple[Any, int]:
-    """Returns examples as lines of a matrix, and how many numbers they have."""
+    """Returns examples as rows of a matrix, and their length."""
     if axes != [*range(x.ndim)][-len(axes) :]:
-        raise ValueError("only the last axes lie side by side")
+        raise ValueError("only the last axes are contiguous")
     count = prod(x.shape[-len(axes) :])
     return x.reshape(-1, count), count

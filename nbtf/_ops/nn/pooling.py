@@ -1,4 +1,4 @@
-"""The largest or the mean of what lies under a window: of images, of sequences, and of whatever comes."""
+"""Pooling of images and sequences: the maximum or mean under a window."""
 
 from __future__ import annotations
 
@@ -56,9 +56,9 @@ def _infer(value: Spec, ksize: Any, strides: Any, padding: Any, data_format: Any
 
 
 def _images(xp: Any, value: Any, w: Window, fill: Any) -> tuple[Any, Steps, Steps]:
-    """Returns the images with their padding, and the places of the window."""
+    """Returns the padded images and the window's positions."""
     if value.ndim != 4:
-        raise ValueError("images have four axes")
+        raise ValueError("images must have four axes")
     images = channels_last(xp, value, w)
     rows, columns = steps(images.shape[1], 0, w), steps(images.shape[2], 1, w)
     return padded(xp, images, rows, columns, fill), rows, columns
@@ -69,7 +69,7 @@ def _lowest(xp: Any, dtype: Any) -> Any:
 
 
 def _along(wide: Any, axis: int, w: Window, windows: int) -> Iterator[Any]:
-    """Yields, for each element of the window along rows (axis 1) or columns (axis 2), what lies under it: a view."""
+    """Yields a view of the pixels under each window element along rows (axis 1) or columns (axis 2)."""
     stride = w.strides[axis - 1]
     for start in range(w.size[axis - 1]):
         steps_along = slice(start, start + windows * stride, stride)
@@ -77,7 +77,7 @@ def _along(wide: Any, axis: int, w: Window, windows: int) -> Iterator[Any]:
 
 
 def _joined(join: Any, wide: Any, w: Window, rows: Steps, columns: Steps) -> Any:
-    """Returns what a ufunc makes of all that lies under the window: of whole lines first, which stand side by side."""
+    """Returns a ufunc's reduction over the window: over whole lines first, since these are contiguous."""
     joined = wide
     for axis, windows in ((1, rows.windows), (2, columns.windows)):
         first, *others = _along(joined, axis, w, windows)
@@ -87,7 +87,7 @@ def _joined(join: Any, wide: Any, w: Window, rows: Steps, columns: Steps) -> Any
     return joined.copy() if w.size == (1, 1) else joined
 
 
-# The largest
+# Maximum
 
 
 @op("T -> T", T=LARGEST_OF, partly=of_rank(4), infer=_infer)
@@ -106,21 +106,21 @@ def max_pool2d(
     data_format: str | None = "NHWC",
     name: str | None = None,
 ) -> Tensor:
-    """Returns the largest element under each place of a window, channel by channel.
+    """Returns the maximum under each position of a window, per channel.
 
     Args:
       input: real numbers, shape `[batch, height, width, channels]`, or channels second with `"NCHW"`.
-      ksize: the window's size: a number, or one each for height and width, or one for each axis.
-      strides: how far it moves, likewise.
-      padding: `"SAME"`, `"VALID"`, or lengths to add, a pair for each axis; what is added is never the largest.
-      data_format: `"NHWC"` or `"NCHW"`.
+      ksize: the window's size: one number, two for height and width, or one per axis.
+      strides: the window's step, in the same form.
+      padding: `"SAME"`, `"VALID"`, or lengths to add, a pair per axis; padding is never the maximum.
+      data_format: `"NHWC"` (default) or `"NCHW"`.
 
     Returns:
       A tensor of shape `[batch, rows, columns, channels]`.
 
     Raises:
-      ValueError: `ksize` or `strides` are not 1, 2 or 4 numbers.
-      InvalidArgumentError: `input` has not four axes, or a size is not positive.
+      ValueError: if `ksize` or `strides` are not 1, 2 or 4 numbers.
+      InvalidArgumentError: if `input` does not have four axes, or a size is not positive.
 
     >>> image = tf.reshape(tf.range(16.0), [1, 4, 4, 1])
     >>> tf.nn.max_pool2d(image, ksize=2, strides=2, padding="VALID").numpy().reshape(2, 2)
@@ -136,7 +136,7 @@ def _(call: Call, grad: Tensor) -> Gradients:
 
 
 def _winners(xp: Any, wide: Any, maxima: Any, w: Window, rows: Steps, columns: Steps) -> Any:
-    """Yields, for each element of the window, where it is the first that is the largest."""
+    """Yields, for each window element, a mask of the positions where it is the first maximum."""
     free = xp.ones(maxima.shape, bool)
     for i, j, view in views(wide, w, rows, columns):
         wins = free & (view == maxima)
@@ -196,11 +196,11 @@ def _(call: Call, grad: Tensor) -> Gradients:
     return [None, None, MaxPoolGrad(input, output, grad, **call.attrs)]
 
 
-# The mean
+# Mean
 
 
 def _counts(xp: Any, height: int, width: int, w: Window, dtype: Any) -> tuple[Any, Steps, Steps]:
-    """Returns how many elements of the image lie under each place: a number, or shape [1, rows, columns, 1]."""
+    """Returns the number of pixels under each position: a number, or shape [1, rows, columns, 1]."""
     rows, columns = steps(height, 0, w), steps(width, 1, w)
     if not (rows.front or rows.back or columns.front or columns.back):
         return w.size[0] * w.size[1], rows, columns
@@ -230,21 +230,21 @@ def avg_pool2d(
     data_format: str | None = "NHWC",
     name: str | None = None,
 ) -> Tensor:
-    """Returns the mean of the elements under each place of a window, channel by channel.
+    """Returns the mean under each position of a window, per channel.
 
     Args:
       input: floats, shape `[batch, height, width, channels]`, or channels second with `"NCHW"`.
-      ksize: the window's size: a number, or one each for height and width, or one for each axis.
-      strides: how far it moves, likewise.
-      padding: `"SAME"` or `"VALID"`; what is added does not count.
-      data_format: `"NHWC"` or `"NCHW"`.
+      ksize: the window's size: one number, two for height and width, or one per axis.
+      strides: the window's step, in the same form.
+      padding: `"SAME"` or `"VALID"`; padding does not count in the mean.
+      data_format: `"NHWC"` (default) or `"NCHW"`.
 
     Returns:
       A tensor of shape `[batch, rows, columns, channels]`.
 
     Raises:
-      ValueError: `ksize` or `strides` are not 1, 2 or 4 numbers.
-      InvalidArgumentError: `input` has not four axes, or a size is not positive.
+      ValueError: if `ksize` or `strides` are not 1, 2 or 4 numbers.
+      InvalidArgumentError: if `input` does not have four axes, or a size is not positive.
 
     >>> image = tf.reshape(tf.range(16.0), [1, 4, 4, 1])
     >>> tf.nn.avg_pool2d(image, ksize=2, strides=2, padding="VALID").numpy().reshape(2, 2)
@@ -306,17 +306,17 @@ def max_pool1d(
     data_format: str | None = "NWC",
     name: str | None = None,
 ) -> Tensor:
-    """Returns the largest element under each place of a window that moves along sequences.
+    """Returns the maximum under each position of a window that moves along sequences.
 
     Args:
       input: real numbers, shape `[batch, width, channels]`, or channels second with `"NCW"`.
       ksize: the window's size.
-      strides: how far it moves.
+      strides: the window's step.
       padding: `"SAME"` or `"VALID"`.
-      data_format: `"NWC"` or `"NCW"`.
+      data_format: `"NWC"` (default) or `"NCW"`.
 
     Returns:
-      A tensor of shape `[batch, places, channels]`.
+      A tensor of shape `[batch, positions, channels]`.
 
     >>> tf.nn.max_pool1d([[[1.0], [3.0], [2.0], [0.0]]], 2, 2, "VALID").numpy().tolist()
     [[[3.0], [2.0]]]
@@ -332,17 +332,17 @@ def avg_pool1d(
     data_format: str | None = "NWC",
     name: str | None = None,
 ) -> Tensor:
-    """Returns the mean of the elements under each place of a window that moves along sequences.
+    """Returns the mean under each position of a window that moves along sequences.
 
     Args:
       input: floats, shape `[batch, width, channels]`, or channels second with `"NCW"`.
       ksize: the window's size.
-      strides: how far it moves.
+      strides: the window's step.
       padding: `"SAME"` or `"VALID"`.
-      data_format: `"NWC"` or `"NCW"`.
+      data_format: `"NWC"` (default) or `"NCW"`.
 
     Returns:
-      A tensor of shape `[batch, places, channels]`.
+      A tensor of shape `[batch, positions, channels]`.
 
     >>> tf.nn.avg_pool1d([[[1.0], [3.0], [2.0], [0.0]]], 2, 2, "VALID").numpy().tolist()
     [[[2.0], [1.0]]]
@@ -358,20 +358,20 @@ def max_pool(
     data_format: str | None = None,
     name: str | None = None,
 ) -> Tensor:
-    """Returns the largest element under each place of a window: `max_pool1d` or `max_pool2d`, by the number of axes.
+    """Returns the maximum under each position of a window, by `max_pool1d` or `max_pool2d`.
 
     Args:
       input: real numbers, with 3 or 4 axes.
       ksize: the window's size.
-      strides: how far it moves.
+      strides: the window's step.
       padding: `"SAME"` or `"VALID"`.
-      data_format: of the function that it calls.
+      data_format: as in the function with the suffix `1d` or `2d`.
 
     Returns:
-      A tensor with as many axes as `input`.
+      A tensor with the rank of `input`.
 
     Raises:
-      ValueError: another number of axes.
+      ValueError: if `input` does not have 3 or 4 axes.
 
     >>> tf.nn.max_pool(tf.ones([1, 4, 4, 1]), 2, 2, "SAME").shape
     TensorShape([1, 2, 2, 1])
@@ -387,20 +387,20 @@ def avg_pool(
     data_format: str | None = None,
     name: str | None = None,
 ) -> Tensor:
-    """Returns the mean of the elements under each place of a window: `avg_pool1d` or `avg_pool2d`, by the axes.
+    """Returns the mean under each position of a window, by `avg_pool1d` or `avg_pool2d`.
 
     Args:
       input: floats, with 3 or 4 axes.
       ksize: the window's size.
-      strides: how far it moves.
+      strides: the window's step.
       padding: `"SAME"` or `"VALID"`.
-      data_format: of the function that it calls.
+      data_format: as in the function with the suffix `1d` or `2d`.
 
     Returns:
-      A tensor with as many axes as `input`.
+      A tensor with the rank of `input`.
 
     Raises:
-      ValueError: another number of axes.
+      ValueError: if `input` does not have 3 or 4 axes.
 
     >>> tf.nn.avg_pool(tf.ones([1, 4, 4, 1]), 2, 2, "SAME").shape
     TensorShape([1, 2, 2, 1])

@@ -1,6 +1,7 @@
-"""What becomes of a state from step to step of a sequence: of an LSTM's, and of a GRU's.
+"""Recurrent layers: the states of LSTM and GRU over the steps of a sequence.
 
-Inputs have been projected: `[batch, steps, gates * units]`. All steps are one kernel where nobody listens.
+Inputs are already projected: `[batch, steps, gates * units]`. All steps run as one kernel while no observer is
+registered.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ Function = Callable[..., Any]
 def lstm_step(
     x: Tensor, hidden: Tensor, carried: Tensor, kernel: Any, gate: Function = sigmoid, activation: Function = tanh
 ) -> tuple[Tensor, Tensor]:
-    """Returns what is shown after a step, and what is remembered."""
+    """Returns the output and the cell state after a step."""
     i, f, c, o = split(add(x, matmul(hidden, kernel)), 4, axis=1)
     carried = gate(f) * carried + gate(i) * activation(c)
     return gate(o) * activation(carried), carried
@@ -37,9 +38,9 @@ def gru_step(
     gate: Function = sigmoid,
     activation: Function = tanh,
 ) -> Tensor:
-    """Returns the state after a step whose reset gate acts after the multiplication; biases are for that.
+    """Returns the state after a step. If biases are given, the reset gate acts after the multiplication.
 
-    `multiplied` is what is multiplied by the kernel, if that is not the state itself.
+    `multiplied` replaces the state as the factor of the kernel, if given.
     """
     xz, xr, xh = split(x, 3, axis=1)
     inner = matmul(state if multiplied is None else multiplied, kernel)
@@ -60,10 +61,10 @@ def _joined(states: list[Tensor], sequences: bool) -> Tensor:
 
 
 def _states(xp: Any, x: Any, state: Any, kernel: Any, gates: int) -> Any:
-    """Returns room for the state before each step and after the last."""
+    """Returns an array for the states before each step and after the last."""
     units = len(kernel)
     if not x.shape[1] or state.shape != (len(x), units) or kernel.shape[1] != gates * units:
-        raise ValueError("no steps, or states of another shape")
+        raise ValueError("no steps, or wrong shape of the states")
     states = xp.empty((x.shape[1] + 1, *state.shape), x.dtype)
     states[0] = state
     return states
@@ -74,11 +75,11 @@ def _shown(xp: Any, states: Any, sequences: bool) -> Any:
 
 
 def _arriving(grad: Any, step: int, count: int, sequences: bool) -> Any:
-    """Returns the gradient of what is shown of a step; 0 where there is none."""
+    """Returns the gradient of a step's output; 0 if it has none."""
     return 0 if grad is None or not (sequences or step == count - 1) else grad[:, step] if sequences else grad
 
 
-# What the ops compute, in their order
+# The same computations as the ops, in the same order
 
 
 def _sigmoid(xp: Any, x: Any) -> Any:

@@ -1,4 +1,4 @@
-"""How scores become shares that add up to 1."""
+"""Softmax: turns scores into probabilities that add up to 1."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from nbtf.errors import AbortedError, InvalidArgumentError
 
 
 def _axis_of(tensor: Tensor, axis: Any) -> int:
-    """Returns the axis of a softmax."""
-    if getattr(tensor.shape, "rank", 0) is None:  # in a graph, which cannot tell yet; a model's shapes are tuples
+    """Returns the axis of a softmax as a non-negative number."""
+    if getattr(tensor.shape, "rank", 0) is None:  # unknown rank in a graph; a model's shapes are tuples
         return axis
     rank = len(tensor.shape)
     position = -1 if axis is None else check_whole(axis, "axis")
@@ -38,7 +38,7 @@ def _along(logits: Spec, axis: Any) -> Spec:
 @op("T -> T", T=FLOATS, partly=like_first, infer=_along)
 def Softmax(xp: Any, logits: Any, axis: Any) -> Any:
     if not logits.ndim:
-        raise ValueError("no axis")
+        raise ValueError("a scalar has no axis")
     if not logits.size:
         return logits
     axis = -1 if axis is None else axis
@@ -48,14 +48,15 @@ def Softmax(xp: Any, logits: Any, axis: Any) -> Any:
 
 @Softmax.express
 def softmax(logits: TensorLike, axis: Any = None, name: str | None = None) -> Tensor:
-    """Returns numbers that are positive and add up to 1, in proportion to `exp(logits)`.
+    """Returns positive numbers that are proportional to `exp(logits)` and add up to 1.
 
     Args:
       logits: floats.
-      axis: along which they add up; the last when None. TensorFlow transposes for another, nbtf does not need to.
+      axis: the axis along which they add up to 1; the last by default. Unlike TensorFlow, nbtf needs no transpose for
+        another axis.
 
     Raises:
-      InvalidArgumentError: there is no such axis, or `logits` are not floats.
+      InvalidArgumentError: if the axis does not exist, or `logits` are not floats.
 
     >>> tf.nn.softmax([1000.0, 1000.0]).numpy()
     array([0.5, 0.5], dtype=float32)
@@ -74,7 +75,7 @@ def _(call: Call, grad: Tensor) -> Gradients:
 @op("T -> T", T=FLOATS, partly=like_first, infer=_along)
 def LogSoftmax(xp: Any, logits: Any, axis: Any) -> Any:
     if not logits.ndim:
-        raise ValueError("no axis")
+        raise ValueError("a scalar has no axis")
     if not logits.size:
         return logits
     axis = -1 if axis is None else axis
@@ -84,14 +85,14 @@ def LogSoftmax(xp: Any, logits: Any, axis: Any) -> Any:
 
 @LogSoftmax.express
 def log_softmax(logits: TensorLike, axis: Any = None, name: str | None = None) -> Tensor:
-    """Returns the logarithms of `softmax`, exact also where that is almost 0.
+    """Returns the logarithm of `softmax`, which is precise even where `softmax` is almost 0.
 
     Args:
       logits: floats.
-      axis: along which the softmax adds up to 1; the last when None.
+      axis: the axis along which the softmax adds up to 1; the last by default.
 
     Raises:
-      InvalidArgumentError: there is no such axis, or `logits` are not floats.
+      InvalidArgumentError: if the axis does not exist, or `logits` are not floats.
 
     >>> tf.nn.log_softmax([0.0, 1000.0]).numpy()
     array([-1000.,     0.], dtype=float32)

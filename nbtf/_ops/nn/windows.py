@@ -1,4 +1,4 @@
-"""How a window moves over images: where it stands, how many places there are, what lies under it."""
+"""How a window moves over images: its positions, their number, and the pixels under it."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from nbtf._ops.specs import bracketed
 from nbtf.errors import InvalidArgumentError
 
 Padding = Any
-"""`"SAME"`, `"VALID"`, or pairs of lengths for all four axes."""
+"""`"SAME"`, `"VALID"`, or a pair of lengths for each of the four axes."""
 
 Pair = tuple[Any, Any]
 
 
 class Window(NamedTuple):
-    """A window of `size` (height, width) that moves by `strides`; its elements stand `dilations` apart.
+    """A window of `size` (height, width) that moves by `strides` and whose elements are `dilations` apart.
 
-    `padding` is `"SAME"`, `"VALID"` or what is added before and after each of the two axes. `first` says whether the
-    channels come before them.
+    `padding` is `"SAME"`, `"VALID"` or the lengths to add before and after each of the two axes. `first` is whether
+    channels come before height and width.
     """
 
     size: Pair
@@ -30,7 +30,7 @@ class Window(NamedTuple):
 
 
 class Steps(NamedTuple):
-    """Where a window stands along one axis: in how many places, and what is added to the front and back of the axis."""
+    """A window's positions along one axis: their number, and the padding at the front and back of the axis."""
 
     windows: int
     front: int
@@ -38,11 +38,11 @@ class Steps(NamedTuple):
 
 
 def window(size: Pair, strides: Any, padding: Padding, data_format: Any, dilations: Any = None) -> Window:
-    """Reads how a window moves, in any of TensorFlow's spellings.
+    """Returns a window, accepting all of the spellings that TensorFlow accepts.
 
     Raises:
-      ValueError: strides or dilations are not 1, 2 or 4 numbers.
-      InvalidArgumentError: an unknown padding or data format, or a stride below 1.
+      ValueError: if strides or dilations are not 1, 2 or 4 numbers.
+      InvalidArgumentError: if a padding or data format is unknown, or a stride is below 1.
     """
     first = channels_first(data_format)
     strides = pair(strides, "strides", first)
@@ -55,10 +55,10 @@ def window(size: Pair, strides: Any, padding: Padding, data_format: Any, dilatio
 
 
 def channels_first(data_format: Any) -> bool:
-    """Tells whether the channels come before height and width; None stands for NHWC.
+    """Returns whether channels come before height and width; None means NHWC.
 
     Raises:
-      InvalidArgumentError: neither NHWC nor NCHW.
+      InvalidArgumentError: if `data_format` is neither NHWC nor NCHW.
     """
     if data_format in (None, "NHWC"):
         return False
@@ -69,10 +69,10 @@ def channels_first(data_format: Any) -> bool:
 
 
 def pair(value: Any, name: str, first: bool) -> Pair:
-    """Returns height and width from one number, a list of one or two, or one for each of the four axes.
+    """Returns height and width, given one number, a list of one or two, or one number per axis.
 
     Raises:
-      ValueError: another number of numbers.
+      ValueError: if `value` has another length.
     """
     if hasattr(value, "__index__"):
         return value.__index__(), value.__index__()
@@ -98,10 +98,10 @@ def _padding(value: Padding, first: bool) -> str | tuple[Pair, Pair]:
 
 
 def steps(length: int, axis: int, w: Window) -> Steps:
-    """Returns the places along height (axis 0) or width (axis 1) of an image.
+    """Returns the window's positions along height (axis 0) or width (axis 1) of an image.
 
     Raises:
-      InvalidArgumentError: there would be less than none.
+      InvalidArgumentError: if the number of positions is negative.
     """
     size, stride = (w.size[axis] - 1) * w.dilations[axis] + 1, w.strides[axis]
     if w.padding == "SAME":
@@ -118,24 +118,24 @@ def steps(length: int, axis: int, w: Window) -> Steps:
 
 
 def length_after(length: int | None, axis: int, w: Window) -> int | None:
-    """Returns how many places there are; None where the lengths of image and window do not tell."""
+    """Returns the number of positions; None if the lengths of image or window are unknown."""
     if length is None or (w.size[axis] is None and w.padding != "SAME"):
         return None
     return -(-length // w.strides[axis]) if w.size[axis] is None else steps(length, axis, w).windows
 
 
 def check_rank(subject: str, shape: tuple[int | None, ...]) -> None:
-    """Refuses what is no batch of images.
+    """Raises an error unless a shape is that of a batch of images.
 
     Raises:
-      InvalidArgumentError: there are not four axes.
+      InvalidArgumentError: if `shape` does not have four axes.
     """
     if len(shape) != 4:
         raise InvalidArgumentError(f"{subject} must be 4-dimensional: {bracketed(shape)}")
 
 
 def image_shape(shape: tuple[Any, ...], first: bool) -> tuple[Any, Any, Any, Any]:
-    """Returns batch, height, width, channels."""
+    """Returns a shape's batch, height, width and channels."""
     return (shape[0], shape[2], shape[3], shape[1]) if first else (shape[0], shape[1], shape[2], shape[3])
 
 
@@ -144,21 +144,21 @@ def shaped(batch: Any, height: Any, width: Any, channels: Any, first: bool) -> t
     return (batch, channels, height, width) if first else (batch, height, width, channels)
 
 
-# In kernels; images are NHWC there
+# For kernels, where images are NHWC
 
 
 def channels_last(xp: Any, array: Any, w: Window) -> Any:
-    """Returns images with their channels at the end."""
+    """Returns images with channels last."""
     return xp.transpose(array, (0, 2, 3, 1)) if w.first else array
 
 
 def as_given(xp: Any, array: Any, w: Window) -> Any:
-    """Returns images with NHWC axes in the caller's order."""
+    """Returns NHWC images with their axes in the caller's order."""
     return xp.ascontiguousarray(xp.transpose(array, (0, 3, 1, 2))) if w.first else array
 
 
 def padded(xp: Any, images: Any, rows: Steps, columns: Steps, fill: Any = 0) -> Any:
-    """Returns images with `fill` around them."""
+    """Returns images padded with `fill`."""
     if not (rows.front or rows.back or columns.front or columns.back):
         return images
     batch, height, width, channels = images.shape
@@ -172,12 +172,12 @@ def padded(xp: Any, images: Any, rows: Steps, columns: Steps, fill: Any = 0) -> 
 
 
 def cropped(wide: Any, rows: Steps, columns: Steps) -> Any:
-    """Returns images without what `padded` put around them."""
+    """Returns images without the padding that `padded` added."""
     return wide[:, rows.front : wide.shape[1] - rows.back, columns.front : wide.shape[2] - columns.back]
 
 
 def views(wide: Any, w: Window, rows: Steps, columns: Steps) -> Iterator[tuple[int, int, Any]]:
-    """Yields, for each element of the window, what lies under it at all places: shape [N, rows, columns, C], a view."""
+    """Yields, for each window element, a view of the pixels under it at all positions: [N, rows, columns, C]."""
     for i in range(w.size[0]):
         top = i * w.dilations[0]
         for j in range(w.size[1]):

@@ -1,7 +1,7 @@
-"""How a convolution with windows of 3x3 takes four products for each nine: for many channels and filters.
+"""Convolutions with 3x3 windows with 4 products instead of 9, for many channels and filters.
 
-Four results, two by two, depend on four by four elements. Sums and differences of these and of the filters make 16
-products of matrices of them, where laying out windows makes 36.
+Each 2x2 block of results depends on 4x4 pixels. With sums and differences of these and of the filters, 16 matrix
+products suffice, whereas laying out windows needs 36.
 
 Source: Lavin, Gray, "Fast Algorithms for Convolutional Neural Networks", arXiv:1509.09308, F(2x2, 3x3).
 """
@@ -15,14 +15,14 @@ from nbtf._devices.cpu import CPU
 from nbtf._ops.nn.windows import Window
 
 FEWEST = 48
-"""For fewer channels or filters the sums cost more than is saved: 1.04 to 1.09 times as long for 32."""
+"""With fewer channels or filters, the sums cost more than is saved: 4 to 9 % slower with 32."""
 
 FEWEST_PLACES = 512
-"""For fewer places of the window it is the filters' sums that cost."""
+"""With fewer window positions, the filters' sums dominate the cost."""
 
 
 def serves(xp: Any, filters: Any, w: Window, target: Any) -> bool:
-    """Tells whether a convolution is one of these; on a GPU, it is each kernel that costs."""
+    """Returns whether a convolution is suitable; never on a GPU, where each kernel has a cost."""
     plain = w.size == (3, 3) and w.strides == w.dilations == (1, 1)
     return (
         plain
@@ -35,7 +35,7 @@ def serves(xp: Any, filters: Any, w: Window, target: Any) -> bool:
 
 
 def filters_in_16(xp: Any, filters: Any) -> Any:
-    """Returns filters, [3, 3, channels, filters], as 16 matrices [4, 4, channels, filters]."""
+    """Returns filters of shape [3, 3, channels, filters] as 16 matrices, [4, 4, channels, filters]."""
     for axis in (0, 1):
         first, middle, last = (xp.take(filters, number, axis) for number in range(3))
         outer = (first + last) / 2
@@ -44,7 +44,7 @@ def filters_in_16(xp: Any, filters: Any) -> Any:
 
 
 def convolve(xp: Any, tiles: Any, matrices: Any, target: Any) -> None:
-    """Writes into `target`, [N, 2 * rows, 2 * columns, filters], from images that are 2 longer and broader."""
+    """Writes a convolution into `target`, [N, 2 * rows, 2 * columns, filters]; the images are 2 longer and wider."""
     images, rows, columns = len(target), target.shape[1] // 2, target.shape[2] // 2
     laid_out = xp.empty((4, 4, images, rows, columns, tiles.shape[3]), tiles.dtype)
     lines = [tiles[:, i : i + 2 * rows : 2] for i in range(4)]
@@ -65,5 +65,5 @@ def convolve(xp: Any, tiles: Any, matrices: Any, target: Any) -> None:
 
 
 def _joined(four: Any) -> tuple[Any, Any]:
-    """Returns the two results that come of four products along an axis."""
+    """Returns the two results that follow from four products along an axis."""
     return four[0] + four[1] + four[2], four[1] - four[2] - four[3]

@@ -1,1 +1,1 @@
-"""Tensors that are not full blocks: ragged, sparse, some rows of one."""
+"""Ragged tensors, sparse tensors and indexed slices."""

@@ -1,4 +1,4 @@
-"""A part of a tensor: some of its rows."""
+"""`tf.IndexedSlices`: some rows of a tensor."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from nbtf._types import DType, TensorLike, int64
 
 
 class IndexedSlices:
-    """Rows of a larger tensor: `dense[indices[i]]` is `values[i]`, the other rows are zero.
+    """Rows of a larger tensor: `dense[indices[i]]` is `values[i]`; all other rows are zero.
 
     Args:
       values: the rows, shape `[n, d1, ..., dk]`.
-      indices: which rows they are, shape `[n]`; one that comes twice stands for the sum.
+      indices: the row numbers, shape `[n]`; values of repeated rows are summed.
       dense_shape: the shape of the larger tensor, if known.
 
     >>> print(tf.IndexedSlices([[1.0, 2.0]], [3]))
@@ -35,12 +35,12 @@ class IndexedSlices:
 
     @property
     def values(self) -> Any:
-        """The rows, as they were given."""
+        """The rows, in the given order."""
         return self._values
 
     @property
     def indices(self) -> Any:
-        """Which rows they are."""
+        """The row numbers."""
         return self._indices
 
     @property
@@ -55,16 +55,16 @@ class IndexedSlices:
 
     @property
     def dtype(self) -> DType:
-        """The type of the elements."""
+        """The dtype of the elements."""
         return as_tensor(self._values).dtype
 
     @property
     def device(self) -> str:
-        """The full name of the device that the rows belong to."""
+        """The full name of the device that holds the rows."""
         return as_tensor(self._values).device
 
     def __neg__(self) -> IndexedSlices:
-        """Negates the rows."""
+        """Returns the slices with negated values."""
         return IndexedSlices(negative(self._values), self._indices, self._dense_shape)
 
     def __str__(self) -> str:
@@ -72,7 +72,7 @@ class IndexedSlices:
         return f"IndexedSlices(indices={self._indices!s}, values={self._values!s}{shape})"
 
     def __tf_tensor__(self, dtype: DType | None = None) -> Tensor:
-        """Becomes the larger tensor where an op takes a tensor."""
+        """Returns the larger tensor, for ops that take a tensor."""
         if self._dense_shape is None:
             raise ValueError(
                 f"Tensor conversion requested for IndexedSlices for argument `value` without dense_shape: {self}"
@@ -83,7 +83,7 @@ class IndexedSlices:
 
 
 def join_indices(parts: Sequence[IndexedSlices]) -> Tensor:
-    """Returns the indices of several parts behind one another, as int64 where not all are int32.
+    """Returns the concatenated indices of several slices, as int64 unless all are int32.
 
     Source: TensorFlow, `math_ops._as_indexed_slices_list`.
     """

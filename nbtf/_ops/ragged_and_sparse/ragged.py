@@ -1,4 +1,4 @@
-"""What a ragged tensor is: rows of different lengths, kept as one tensor of values and the places where rows begin."""
+"""`tf.RaggedTensor`: rows of different lengths, stored as a tensor of values and the positions where rows start."""
 
 from __future__ import annotations
 
@@ -24,15 +24,16 @@ from nbtf._types import DType, TensorLike, int64
 from nbtf.errors import UnimplementedError
 
 _HOST: Any = CPU.xp
-"""NumPy: where rows begin is known on the host."""
+"""NumPy, since row positions are in host memory."""
 
 
 class RaggedTensor:
-    """Rows of different lengths.
+    """A tensor with rows of different lengths.
 
-    Made by `tf.ragged.constant`, `tf.strings.split` and `tf.RaggedTensor.from_row_splits` and its sisters. Arithmetic
-    and comparisons work with numbers and with ragged tensors of the same row lengths, `tf.strings` takes them where it
-    takes any shape; other ops ask for `to_tensor()` or `flat_values`, or for `tf.ragged.map_flat_values`.
+    Created by `tf.ragged.constant`, `tf.strings.split`, and `tf.RaggedTensor.from_row_splits` and related methods.
+    Arithmetic and comparisons work with numbers and with ragged tensors of the same row lengths; functions of
+    `tf.strings` accept ragged tensors too. For other ops, use `to_tensor()`, `flat_values` or
+    `tf.ragged.map_flat_values`.
 
     Differences from TensorFlow: `len(rt)` is the number of rows.
 
@@ -43,7 +44,7 @@ class RaggedTensor:
 
     __slots__ = ("__weakref__", "_row_splits", "_uniform", "_values")
 
-    # NumPy leaves `array + ragged` to the ragged tensor.
+    # Makes NumPy leave `array + ragged` to the ragged tensor.
     __array_priority__ = 100
 
     def __init__(self, values: Tensor | RaggedTensor, row_splits: Tensor, uniform: int | None = None) -> None:
@@ -51,21 +52,21 @@ class RaggedTensor:
         self._row_splits = row_splits
         self._uniform = uniform
 
-    # Making
+    # Creation
 
     @classmethod
     def from_row_splits(
         cls, values: Any, row_splits: TensorLike, name: str | None = None, validate: bool = True
     ) -> RaggedTensor:
-        """Makes a ragged tensor of values and the places where rows begin and end.
+        """Returns a ragged tensor made from values and row splits.
 
         Args:
-          values: the rows one after another, a tensor or a ragged tensor.
+          values: the concatenated rows, a tensor or a ragged tensor.
           row_splits: row `i` is `values[row_splits[i]:row_splits[i + 1]]`.
-          validate: checks that the splits fit the values.
+          validate: whether to check that the splits fit the values; True by default.
 
         Raises:
-          InvalidArgumentError: the splits do not begin at 0, decrease, or do not end at the number of values.
+          InvalidArgumentError: if the splits do not start at 0, decrease, or do not end at the number of values.
 
         >>> tf.RaggedTensor.from_row_splits([1, 2, 3], [0, 2, 2, 3])
         <tf.RaggedTensor [[1, 2], [], [3]]>
@@ -80,7 +81,7 @@ class RaggedTensor:
     def from_row_lengths(
         cls, values: Any, row_lengths: TensorLike, name: str | None = None, validate: bool = True
     ) -> RaggedTensor:
-        """Makes a ragged tensor of values and the lengths of the rows; see `from_row_splits`.
+        """Returns a ragged tensor made from values and row lengths; see `from_row_splits`.
 
         >>> tf.RaggedTensor.from_row_lengths([1, 2, 3], [2, 0, 1])
         <tf.RaggedTensor [[1, 2], [], [3]]>
@@ -91,7 +92,7 @@ class RaggedTensor:
     def from_row_starts(
         cls, values: Any, row_starts: TensorLike, name: str | None = None, validate: bool = True
     ) -> RaggedTensor:
-        """Makes a ragged tensor of values and the places where rows begin; see `from_row_splits`.
+        """Returns a ragged tensor made from values and row start positions; see `from_row_splits`.
 
         >>> tf.RaggedTensor.from_row_starts([1, 2, 3], [0, 2])
         <tf.RaggedTensor [[1, 2], [3]]>
@@ -103,7 +104,7 @@ class RaggedTensor:
     def from_row_limits(
         cls, values: Any, row_limits: TensorLike, name: str | None = None, validate: bool = True
     ) -> RaggedTensor:
-        """Makes a ragged tensor of values and the places where rows end; see `from_row_splits`.
+        """Returns a ragged tensor made from values and row end positions; see `from_row_splits`.
 
         >>> tf.RaggedTensor.from_row_limits([1, 2, 3], [2, 3])
         <tf.RaggedTensor [[1, 2], [3]]>
@@ -119,7 +120,7 @@ class RaggedTensor:
         name: str | None = None,
         validate: bool = True,
     ) -> RaggedTensor:
-        """Makes a ragged tensor of values and the row of each; rows that no value names are empty.
+        """Returns a ragged tensor made from values and their row numbers; rows without values are empty.
 
         >>> tf.RaggedTensor.from_value_rowids([1, 2, 3], [0, 0, 2])
         <tf.RaggedTensor [[1, 2], [], [3]]>
@@ -137,7 +138,7 @@ class RaggedTensor:
     def from_uniform_row_length(
         cls, values: Any, uniform_row_length: Any, nrows: Any = None, name: str | None = None, validate: bool = True
     ) -> RaggedTensor:
-        """Makes a ragged tensor whose rows all have one length.
+        """Returns a ragged tensor whose rows all have the same length.
 
         >>> tf.RaggedTensor.from_uniform_row_length([1, 2, 3, 4], 2).shape
         TensorShape([2, 2])
@@ -157,16 +158,16 @@ class RaggedTensor:
         ragged_rank: int = 1,
         name: str | None = None,
     ) -> RaggedTensor:
-        """Makes a ragged tensor of a matrix, or of the rows of a tensor of higher rank.
+        """Returns a matrix, or a tensor of higher rank, as a ragged tensor.
 
         Args:
-          tensor: shape `[rows, columns, ...]`.
-          lengths: how much of each row to keep; all of it when None.
-          padding: a value whose repetition at the end of a row is left out.
+          tensor: a tensor of shape `[rows, columns, ...]`.
+          lengths: number of elements of each row to keep; all by default.
+          padding: a value that is removed from the end of rows; none by default.
           ragged_rank: only 1 is supported.
 
         Raises:
-          ValueError: both `lengths` and `padding` are given, or `tensor` has no rows of rows.
+          ValueError: if both `lengths` and `padding` are given, or `tensor` has fewer than two axes.
 
         >>> tf.RaggedTensor.from_tensor([[1, 0], [3, 4]], padding=0)
         <tf.RaggedTensor [[1], [3, 4]]>
@@ -189,7 +190,7 @@ class RaggedTensor:
     def from_nested_row_splits(
         cls, flat_values: Any, nested_row_splits: Sequence[TensorLike], name: str | None = None, validate: bool = True
     ) -> RaggedTensor:
-        """Makes a ragged tensor of several levels, outermost splits first; see `from_row_splits`.
+        """Returns a ragged tensor with several levels of splits, outermost first; see `from_row_splits`.
 
         >>> tf.RaggedTensor.from_nested_row_splits([1, 2, 3], [[0, 1, 2], [0, 2, 3]])
         <tf.RaggedTensor [[[1, 2]], [[3]]]>
@@ -199,16 +200,16 @@ class RaggedTensor:
             ragged = cls.from_row_splits(ragged, splits, validate=validate)
         return ragged
 
-    # What it is
+    # Properties
 
     @property
     def dtype(self) -> DType:
-        """The type of its elements."""
+        """The dtype of the elements."""
         return self._values.dtype
 
     @property
     def shape(self) -> TensorShape:
-        """The lengths of its axes, None for the ragged ones."""
+        """The lengths of the axes; None for ragged axes."""
         rows = self._row_splits._array.shape[0] - 1
         return TensorShape([rows, self._uniform, *self._values.shape[1:]])
 
@@ -218,22 +219,22 @@ class RaggedTensor:
 
     @property
     def ragged_rank(self) -> int:
-        """How many levels of splits it has."""
+        """The number of levels of splits."""
         return 1 + (self._values.ragged_rank if isinstance(self._values, RaggedTensor) else 0)
 
     @property
     def values(self) -> Tensor | RaggedTensor:
-        """The rows one after another."""
+        """The concatenated rows."""
         return self._values
 
     @property
     def flat_values(self) -> Tensor:
-        """The innermost values one after another."""
+        """The concatenated innermost values."""
         return self._values.flat_values if isinstance(self._values, RaggedTensor) else self._values
 
     @property
     def row_splits(self) -> Tensor:
-        """The places in `values` where rows begin and end."""
+        """The positions in `values` where rows start and end."""
         return self._row_splits
 
     @property
@@ -244,7 +245,7 @@ class RaggedTensor:
 
     @property
     def uniform_row_length(self) -> int | None:
-        """The length of every row where they are known to be equal."""
+        """The length of all rows if they are known to be equal, else None."""
         return self._uniform
 
     def nrows(self, out_type: Any = None, name: str | None = None) -> Tensor:
@@ -252,31 +253,31 @@ class RaggedTensor:
         return as_tensor(len(self), out_type or self._row_splits.dtype)
 
     def row_starts(self, name: str | None = None) -> Tensor:
-        """Returns the places in `values` where rows begin."""
+        """Returns the positions in `values` where rows start."""
         return self._of_splits(self._splits()[:-1])
 
     def row_limits(self, name: str | None = None) -> Tensor:
-        """Returns the places in `values` where rows end."""
+        """Returns the positions in `values` where rows end."""
         return self._of_splits(self._splits()[1:])
 
     def row_lengths(self, axis: int = 1, name: str | None = None) -> Tensor:
         """Returns the lengths of the rows; only `axis=1` is supported."""
         if axis != 1:
-            raise UnimplementedError(f"row_lengths knows axis 1 only, not {axis}")
+            raise UnimplementedError(f"row_lengths supports only axis 1, not {axis}")
         return self._of_splits(_HOST.diff(self._splits()))
 
     def nested_row_lengths(self, name: str | None = None) -> tuple[Tensor, ...]:
-        """Returns the lengths of the rows of all levels, outermost first."""
+        """Returns the row lengths of all levels, outermost first."""
         inner = self._values.nested_row_lengths() if isinstance(self._values, RaggedTensor) else ()
         return (self.row_lengths(), *inner)
 
     def value_rowids(self, name: str | None = None) -> Tensor:
-        """Returns the row of each value."""
+        """Returns the row number of each value."""
         splits = self._splits()
         return self._of_splits(_HOST.repeat(_HOST.arange(len(splits) - 1), _HOST.diff(splits)))
 
     def bounding_shape(self, axis: int | None = None, name: str | None = None, out_type: Any = None) -> Tensor:
-        """Returns the smallest shape that has room for all rows; one of its lengths if `axis` is given.
+        """Returns the smallest shape that all rows fit into, or one of its lengths if `axis` is given.
 
         >>> tf.ragged.constant([[1, 2, 3], [4]]).bounding_shape().numpy()
         array([2, 3])
@@ -295,20 +296,20 @@ class RaggedTensor:
     def _of_splits(self, array: Any) -> Tensor:
         return as_tensor(array, self._row_splits.dtype)
 
-    # As something else
+    # Conversion
 
     def with_values(self, new_values: Any) -> RaggedTensor:
-        """Returns a ragged tensor with the same rows and other values."""
+        """Returns a ragged tensor with the same row splits and other values."""
         return RaggedTensor(_tensor_or_ragged(new_values), self._row_splits, self._uniform)
 
     def with_flat_values(self, new_values: Any) -> RaggedTensor:
-        """Returns a ragged tensor with the same rows on all levels and other innermost values."""
+        """Returns a ragged tensor with the same row splits on all levels and other innermost values."""
         if isinstance(self._values, RaggedTensor):
             return self.with_values(self._values.with_flat_values(new_values))
         return self.with_values(new_values)
 
     def to_list(self) -> list[Any]:
-        """Returns nested Python lists.
+        """Returns the elements as nested Python lists.
 
         >>> tf.ragged.constant([["a"], []]).to_list()
         [[b'a'], []]
@@ -318,18 +319,18 @@ class RaggedTensor:
         return [inner[begin:end] for begin, end in pairwise(splits)]
 
     def numpy(self) -> Any:
-        """Returns a NumPy array of rows; an ordinary array where they all have one length."""
+        """Returns a NumPy array of rows, or an ordinary array if all rows have the same length."""
         rows: list[Any] = _HOST.split(self._values.numpy(), self._splits()[1:-1]) if len(self) else []
         if not rows:
             return _HOST.array([], self.dtype.np_dtype)
         return _HOST.array(rows, object if any(len(row) != len(rows[0]) for row in rows) else None)
 
     def to_tensor(self, default_value: Any = None, name: str | None = None, shape: Any = None) -> Tensor:
-        """Returns a tensor with short rows filled up.
+        """Returns a tensor with short rows padded.
 
         Args:
-          default_value: a scalar of the same dtype; zero, the empty text or False when None.
-          shape: lengths to cut or fill up to, None for those that fit.
+          default_value: the padding, a scalar of the same dtype; by default zero, the empty string or False.
+          shape: lengths to truncate or pad to; None for a length means the longest row.
 
         Returns:
           A tensor of shape `bounding_shape()`, or `shape`.
@@ -346,13 +347,13 @@ class RaggedTensor:
         return RaggedTensorToTensor(self.flat_values, default, self.nested_row_splits, shape=lengths, name=name)
 
     def __tf_tensor__(self, dtype: DType | None = None) -> Tensor:
-        """Refuses: an op that takes tensors does not see rows."""
+        """Raises an error, since ops that take tensors cannot handle rows."""
         raise UnimplementedError(
-            "A RaggedTensor stands where a tensor is needed. Give its .to_tensor() or .flat_values, or apply the "
+            "A RaggedTensor was passed where a tensor is required. Use its .to_tensor() or .flat_values, or apply the "
             "function with tf.ragged.map_flat_values(function, ragged)."
         )
 
-    # Its use in Python
+    # Python protocols
 
     def __len__(self) -> int:
         return self._row_splits._array.shape[0] - 1
@@ -361,13 +362,13 @@ class RaggedTensor:
         return (self[row] for row in range(len(self)))
 
     def __getitem__(self, key: Any) -> Any:
-        """Returns a row, some of them, or parts of all: `rt[1]`, `rt[1:]`, `rt[1, 2]`, `rt[:, 1:]`."""
+        """Returns a row, several rows, or parts of rows: `rt[1]`, `rt[1:]`, `rt[1, 2]`, `rt[:, 1:]`."""
         keys: tuple[Any, ...] = tuple(cast("Sequence[Any]", key)) if isinstance(key, tuple) else (key,)
         first, inner_keys = (keys[0], keys[1:]) if keys else (slice(None), ())
         if first.__class__ is slice:
             return self._slice_rows(first)._each(inner_keys)
         if first is None or first is Ellipsis:
-            raise UnimplementedError("a ragged tensor is indexed with integers and slices")
+            raise UnimplementedError("A ragged tensor can be indexed only with integers and slices")
         row = self._row(as_ints(first)[0])
         return row[inner_keys] if inner_keys else row
 
@@ -390,7 +391,7 @@ class RaggedTensor:
         return self._gathered([self._row(row) for row in chosen])
 
     def _each(self, keys: Sequence[Any]) -> RaggedTensor:
-        """Applies the rest of a key to every row."""
+        """Returns a ragged tensor with the rest of a key applied to each row."""
         if not keys:
             return self
         if not isinstance(keys[0], slice):
@@ -398,7 +399,7 @@ class RaggedTensor:
         return self._gathered([self._row(row)[tuple(keys)] for row in range(len(self))])
 
     def _gathered(self, rows: Sequence[Any]) -> RaggedTensor:
-        """Returns a ragged tensor of rows, each a tensor or a ragged tensor."""
+        """Returns a ragged tensor made from rows, each a tensor or a ragged tensor."""
         splits = self._of_splits(splits_of([len(row) for row in rows]))
         return RaggedTensor(_joined(rows) if rows else self._values[0:0], splits)
 
@@ -424,7 +425,7 @@ def _tensor_or_ragged(value: Any) -> Any:
 
 
 def _joined(rows: Sequence[Any]) -> Any:
-    """Returns rows, tensors or ragged tensors, one after another."""
+    """Returns concatenated rows, which are tensors or ragged tensors."""
     if not isinstance(rows[0], RaggedTensor):
         return concat(rows, 0)
     lengths = [length for row in rows for length in _HOST.diff(row._splits()).tolist()]

@@ -1,4 +1,4 @@
-"""Which functions make ragged tensors of lists, and which work on their values."""
+"""Functions that create ragged tensors from lists or apply functions to their values."""
 
 from __future__ import annotations
 
@@ -28,20 +28,20 @@ def constant(
     name: str | None = None,
     row_splits_dtype: DTypeLike = int64,
 ) -> RaggedTensor | Tensor:
-    """Makes a ragged tensor of nested lists.
+    """Returns a ragged tensor made from nested lists.
 
     Args:
-      pylist: lists of different lengths, nested equally deep everywhere.
-      dtype: of the elements; their own when None.
-      ragged_rank: how many levels of lists may differ in length; all but the innermost elements when None.
+      pylist: nested lists of different lengths, with the same nesting depth everywhere.
+      dtype: the dtype of the elements; by default inferred.
+      ragged_rank: number of list levels that may differ in length; by default all except the elements.
       inner_shape: the shape of the innermost values.
-      row_splits_dtype: `tf.int64` or `tf.int32`.
+      row_splits_dtype: the dtype of the splits, `tf.int64` (default) or `tf.int32`.
 
     Returns:
-      A ragged tensor; a tensor where there is nothing to be ragged.
+      A ragged tensor, or a tensor if no level is ragged.
 
     Raises:
-      ValueError: the elements are nested differently deep.
+      ValueError: if the elements' nesting depths differ.
 
     >>> tf.ragged.constant([[1, 2, 3], [], [4]])
     <tf.RaggedTensor [[1, 2, 3], [], [4]]>
@@ -65,7 +65,7 @@ def constant(
 
 
 def _depths(value: Any) -> tuple[int | None, int]:
-    """Returns how deep the scalars stand, None without any, and how deep the lists go."""
+    """Returns the nesting depth of the scalars, None if there are none, and that of the lists."""
     if not isinstance(value, _LISTS):
         return 0, 0
     scalars, lists = set[int](), [0]
@@ -84,18 +84,18 @@ def _as_lists(value: Any) -> Any:
 
 
 def map_flat_values(op: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-    """Applies a function to the values of ragged tensors and keeps their rows.
+    """Applies a function to the values of ragged tensors and keeps their row splits.
 
     Args:
-      op: gets `flat_values` in the place of each ragged tensor.
-      *args: its arguments; all ragged tensors among them have the same rows.
-      **kwargs: its named arguments, of which the same holds.
+      op: function that is called with `flat_values` in place of each ragged tensor.
+      *args: its arguments; all ragged tensors must have the same row splits.
+      **kwargs: its keyword arguments, with the same condition.
 
     Returns:
-      A ragged tensor; what `op` gives if there is none among the arguments.
+      A ragged tensor, or the result of `op` if no argument is ragged.
 
     Raises:
-      InvalidArgumentError: the rows differ in length.
+      InvalidArgumentError: if the rows differ in length.
 
     >>> tf.ragged.map_flat_values(tf.abs, tf.ragged.constant([[-1, 2], [-3]]))
     <tf.RaggedTensor [[1, 2], [3]]>
@@ -115,8 +115,8 @@ def _check_same_rows(x: RaggedTensor, y: RaggedTensor) -> None:
     pairs = zip(x.nested_row_splits, y.nested_row_splits, strict=False)
     if x.ragged_rank != y.ragged_rank or any(a.numpy().tolist() != b.numpy().tolist() for a, b in pairs):
         raise InvalidArgumentError(
-            "Condition x == y did not hold: ragged tensors that are combined have the same rows, "
-            f"these have {[s.numpy().tolist() for s in x.nested_row_splits]} and "
+            "Condition x == y did not hold: combined ragged tensors must have the same row splits, "
+            f"but these have {[s.numpy().tolist() for s in x.nested_row_splits]} and "
             f"{[s.numpy().tolist() for s in y.nested_row_splits]}"
         )
 
@@ -134,7 +134,7 @@ for _name, _function in OPERATORS.items():
 
 
 def takes_ragged(function: F) -> F:
-    """Returns a function of tensors of any shape that takes ragged tensors as well, and gives one then."""
+    """Returns a function of tensors that also accepts ragged tensors and then returns a ragged tensor."""
 
     @wraps(function)
     def with_ragged(*args: Any, **kwargs: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Where the rows of a ragged tensor begin: how the places are made and checked, and what fills the rows up."""
+"""Row splits of ragged tensors: how they are made and checked, and how rows are padded."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from nbtf._types import ALL
 from nbtf.errors import InvalidArgumentError
 
 _HOST: Any = CPU.xp
-"""NumPy: where rows begin is known on the host."""
+"""NumPy, since row positions are in host memory."""
 
 
 def splits_of(lengths: Sequence[int]) -> list[int]:
-    """Returns the places where rows of these lengths begin and end."""
+    """Returns the positions where rows of these lengths start and end."""
     splits = [0]
     for length in lengths:
         splits.append(splits[-1] + length)
@@ -36,10 +36,10 @@ def kept_lengths(array: Any, padding: Any) -> list[int]:
 
 
 def check_rowids(rowids: Sequence[int]) -> None:
-    """Checks the rows of values.
+    """Raises an error if row numbers of values decrease.
 
     Raises:
-      InvalidArgumentError: they decrease.
+      InvalidArgumentError: if the row numbers decrease.
     """
     if any(a > b for a, b in pairwise(rowids)):
         text = "Arguments to from_value_rowids do not form a valid RowPartition: value_rowids decrease"
@@ -47,10 +47,10 @@ def check_rowids(rowids: Sequence[int]) -> None:
 
 
 def check_splits(splits: Tensor, count: int) -> None:
-    """Checks the places where rows begin and end.
+    """Raises an error if row splits are invalid.
 
     Raises:
-      InvalidArgumentError: they do not begin at 0, decrease, or do not end at the number of values.
+      InvalidArgumentError: if the splits do not start at 0, decrease, or do not end at the number of values.
     """
     starts = splits.numpy().tolist()
     if not starts or starts[0] != 0:
@@ -88,7 +88,7 @@ def _(values: Spec, default_value: Spec, row_splits: Sequence[Spec], shape: tupl
 
 
 def _row_positions(xp: Any, nested: Sequence[Any]) -> list[Any]:
-    """Returns for each axis, outermost first, where in it each of the innermost values stands."""
+    """Returns, for each axis from the outermost, the position of each of the innermost values."""
     rows = xp.arange(nested[-1][-1])
     positions: list[Any] = []
     for splits in reversed(nested):
@@ -98,4 +98,4 @@ def _row_positions(xp: Any, nested: Sequence[Any]) -> list[Any]:
     return [rows, *positions]
 
 
-unregistered(RaggedTensorToTensor)  # TensorFlow has one; better an error than a gradient that is missing in silence
+unregistered(RaggedTensorToTensor)  # TensorFlow has one: raise an error rather than silently omit the gradient

@@ -1,4 +1,4 @@
-"""What a sparse tensor is: the few values that are not zero, and where they stand."""
+"""`tf.SparseTensor`: the values that are not zero, and their positions."""
 
 from __future__ import annotations
 
@@ -27,15 +27,15 @@ from nbtf.errors import InvalidArgumentError, UnimplementedError
 
 
 class SparseTensor:
-    """A tensor that keeps only some of its elements; the others are zero.
+    """A tensor that stores only some of its elements; all others are zero.
 
     Args:
-      indices: where the values stand, shape `[n, rank]`; ops expect them in the order of rows.
+      indices: the positions of the values, shape `[n, rank]`; ops require row-major order.
       values: the values, shape `[n]`.
       dense_shape: the lengths of the axes, shape `[rank]`.
 
     Raises:
-      ValueError: the shapes of the three do not fit.
+      ValueError: if the shapes of the three arguments do not fit.
 
     >>> s = tf.sparse.SparseTensor(indices=[[0, 1]], values=[7], dense_shape=[2, 2])
     >>> tf.sparse.to_dense(s).numpy()
@@ -46,7 +46,7 @@ class SparseTensor:
     __slots__ = ("__weakref__", "_dense_shape", "_indices", "_values")
 
     def __init__(self, indices: TensorLike, values: TensorLike, dense_shape: TensorLike) -> None:
-        """Makes tensors of the three."""
+        """Converts the three arguments to tensors."""
         self._indices = as_tensor(indices, int64)
         self._values = as_tensor(values)
         self._dense_shape = as_tensor(dense_shape, int64)
@@ -58,7 +58,7 @@ class SparseTensor:
 
     @property
     def indices(self) -> Tensor:
-        """Where the values stand."""
+        """The positions of the values."""
         return self._indices
 
     @property
@@ -73,7 +73,7 @@ class SparseTensor:
 
     @property
     def shape(self) -> TensorShape:
-        """The lengths of the axes; None for those that are known only when a function runs."""
+        """The lengths of the axes; None for lengths that are known only when a function runs."""
         lengths: Any = self._dense_shape
         if hasattr(lengths, "static_value") and lengths.static_value() is None:
             rank = lengths.shape[0]
@@ -86,11 +86,11 @@ class SparseTensor:
 
     @property
     def dtype(self) -> DType:
-        """The type of the elements."""
+        """The dtype of the elements."""
         return self._values.dtype
 
     def with_values(self, new_values: TensorLike) -> SparseTensor:
-        """Returns a sparse tensor with other values at the same places."""
+        """Returns a sparse tensor with other values at the same positions."""
         return SparseTensor(self._indices, new_values, self._dense_shape)
 
     def __str__(self) -> str:
@@ -99,9 +99,9 @@ class SparseTensor:
     __repr__ = __str__
 
     def __tf_tensor__(self, dtype: DType | None = None) -> Tensor:
-        """Refuses: an op that takes tensors does not know about places."""
+        """Raises an error, since ops that take tensors cannot handle sparse positions."""
         raise UnimplementedError(
-            "A SparseTensor stands where a tensor is needed. Give it as tf.sparse.to_dense(sparse), or apply the "
+            "A SparseTensor was passed where a tensor is required. Pass tf.sparse.to_dense(sparse), or apply the "
             "function to its values with tf.sparse.map_values(function, sparse)."
         )
 
@@ -156,19 +156,19 @@ def _check_order(xp: Any, indices: Any) -> None:
 def to_dense(
     sp_input: SparseTensor, default_value: Any = None, validate_indices: bool = True, name: str | None = None
 ) -> Tensor:
-    """Returns a sparse tensor as a tensor.
+    """Returns a sparse tensor as an ordinary tensor.
 
     Args:
       sp_input: the sparse tensor.
-      default_value: what the other elements are; zero, False or the empty text when None.
-      validate_indices: checks that places are in order and none comes twice.
+      default_value: the value of all other elements; by default zero, False or the empty string.
+      validate_indices: whether to check that positions are in order without repetition; True by default.
 
     Returns:
       A tensor of shape `sp_input.shape`.
 
     Raises:
-      TypeError: not a sparse tensor.
-      InvalidArgumentError: a place is outside, out of order or comes twice.
+      TypeError: if `sp_input` is not a sparse tensor.
+      InvalidArgumentError: if a position is out of range, out of order or repeated.
 
     >>> tf.sparse.to_dense(tf.sparse.SparseTensor([[0, 0], [1, 2]], [1, 2], [2, 3])).numpy()
     array([[1, 0, 0],
@@ -194,7 +194,7 @@ def _sparse(value: Any) -> SparseTensor:
 
 
 def from_dense(tensor: TensorLike, name: str | None = None) -> SparseTensor:
-    """Returns a tensor as a sparse tensor of its elements that are not zero, not False and not empty.
+    """Returns a tensor as a sparse tensor of its elements that are not zero, False or empty.
 
     Args:
       tensor: any tensor.
@@ -222,20 +222,20 @@ def _(input_indices: Spec, input_values: Spec, input_shape: Any) -> list[Spec]:
     return [input_indices, input_values]
 
 
-unregistered(SparseReorder)  # TensorFlow has one; better an error than a gradient that is missing in silence
+unregistered(SparseReorder)  # TensorFlow has one: raise an error rather than silently omit the gradient
 
 
 def reorder(sp_input: SparseTensor, name: str | None = None) -> SparseTensor:
-    """Returns a sparse tensor with its places in the order of rows.
+    """Returns a sparse tensor with its positions in row-major order.
 
     Args:
       sp_input: the sparse tensor.
 
     Returns:
-      The same elements in the order that ops expect.
+      A sparse tensor with the same elements in the order that ops require.
 
     Raises:
-      TypeError: not a sparse tensor.
+      TypeError: if `sp_input` is not a sparse tensor.
 
     >>> tf.sparse.reorder(tf.sparse.SparseTensor([[1], [0]], [5, 6], [2])).values.numpy()
     array([6, 5], dtype=int32)
@@ -294,20 +294,20 @@ def _adjoint(matrix: Tensor) -> Tensor:
 def sparse_dense_matmul(
     sp_a: SparseTensor, b: TensorLike, adjoint_a: bool = False, adjoint_b: bool = False, name: str | None = None
 ) -> Tensor:
-    """Multiplies a sparse matrix by a matrix.
+    """Returns the product of a sparse matrix and a matrix.
 
     Args:
       sp_a: the sparse matrix, shape `[m, k]`.
-      b: the other, shape `[k, n]`, of the same dtype.
-      adjoint_a: takes the conjugate transpose of `sp_a`.
-      adjoint_b: takes that of `b`.
+      b: a matrix of the same dtype, shape `[k, n]`.
+      adjoint_a: whether to use the conjugate transpose of `sp_a`; False by default.
+      adjoint_b: the same for `b`.
 
     Returns:
       A tensor of shape `[m, n]`.
 
     Raises:
-      TypeError: `sp_a` is not a sparse tensor.
-      InvalidArgumentError: the matrices do not fit.
+      TypeError: if `sp_a` is not a sparse tensor.
+      InvalidArgumentError: if the matrices' shapes do not fit.
 
     >>> tf.sparse.sparse_dense_matmul(tf.sparse.from_dense([[0, 2]]), [[1], [3]]).numpy()
     array([[6]], dtype=int32)
@@ -325,19 +325,19 @@ def sparse_dense_matmul(
 
 
 def map_values(op: Callable[..., Any], *args: Any, **kwargs: Any) -> SparseTensor:
-    """Applies a function to the values of sparse tensors and keeps their places.
+    """Applies a function to the values of sparse tensors and keeps their positions.
 
     Args:
-      op: gets `values` in the place of each sparse tensor.
-      *args: its arguments; all sparse tensors among them have the same places.
-      **kwargs: its named arguments, of which the same holds.
+      op: function that is called with `values` in place of each sparse tensor.
+      *args: its arguments; all sparse tensors must have the same positions.
+      **kwargs: its keyword arguments, with the same condition.
 
     Returns:
       A sparse tensor.
 
     Raises:
-      ValueError: there is no sparse tensor among the arguments.
-      InvalidArgumentError: the places differ.
+      ValueError: if no argument is a sparse tensor.
+      InvalidArgumentError: if the positions differ.
 
     >>> tf.sparse.map_values(tf.abs, tf.sparse.from_dense([-1, 0])).values.numpy()
     array([1], dtype=int32)
@@ -347,7 +347,7 @@ def map_values(op: Callable[..., Any], *args: Any, **kwargs: Any) -> SparseTenso
         raise ValueError("No SparseTensor in argument list of map_values")
     for operand in sparse[1:]:
         if operand.shape != sparse[0].shape or operand.indices.numpy().tolist() != sparse[0].indices.numpy().tolist():
-            raise InvalidArgumentError("sparse tensors that are combined have the same places")
+            raise InvalidArgumentError("Combined sparse tensors must have the same positions")
     result = op(*map(_values, args), **{key: _values(value) for key, value in kwargs.items()})
     return sparse[0].with_values(result)
 

@@ -1,1 +1,1 @@
-"""Random numbers, with a state and without: `tf.random`."""
+"""Stateful and stateless random numbers: `tf.random`."""

@@ -1,4 +1,4 @@
-"""How random ops read their arguments: shapes, bounds of integers, and what is wrong with them."""
+"""Converts and checks the arguments of random ops: shapes and integer bounds."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from nbtf.errors import InvalidArgumentError
 
 
 def as_bound(value: Any, dtype: DType) -> Any:
-    """Returns a bound of integers, which have to be in host memory.
+    """Returns an integer bound, which must be in host memory.
 
     Raises:
-      TypeError: it is a Python value that is no integer.
+      TypeError: if `value` is a Python value but not an integer.
     """
     if not isinstance(value, Tensor):
         array = host_array(value, dtype)[0]
@@ -26,12 +26,12 @@ def as_bound(value: Any, dtype: DType) -> Any:
 
 
 def as_bound_int(value: Any) -> Any:
-    """Reads a bound; one that is no scalar is left for the kernel to refuse."""
+    """Returns a bound; if it is not a scalar, the kernel raises the error."""
     return value if getattr(value, "shape", ()) else value.__index__()
 
 
 def as_vector(value: Any) -> Any:
-    """Reads a shape; a mere number is left for the kernel to refuse, as TensorFlow's random ops do."""
+    """Returns a shape; for a single number, the kernel raises the error, as in TensorFlow."""
     return value if isinstance(value, int) else _as_lengths(value)
 
 
@@ -39,10 +39,10 @@ _as_lengths = of_integers("T", as_shape)
 
 
 def drawn_spec(shape: Any, dtype: DType) -> Spec:
-    """Returns what a random op will give.
+    """Returns the spec of a random op's result.
 
     Raises:
-      InvalidArgumentError: the shape is no vector, or has a negative length.
+      InvalidArgumentError: if the shape is not a vector, or a length is negative.
     """
     if isinstance(shape, int):
         raise InvalidArgumentError("shape must be a vector of {int32,int64}, got shape []")
@@ -53,7 +53,7 @@ def drawn_spec(shape: Any, dtype: DType) -> Spec:
 
 
 def check_bounds(shape: Any, minval: Any, maxval: Any) -> None:
-    """Raises TensorFlow's errors for bounds of integers."""
+    """Raises TensorFlow's errors for invalid integer bounds."""
     for name, bound in (("minval", minval), ("maxval", maxval)):
         if getattr(bound, "shape", ()):
             raise InvalidArgumentError(f"{name} must be 0-D, got shape [{','.join(map(str, bound.shape))}]")
@@ -62,24 +62,24 @@ def check_bounds(shape: Any, minval: Any, maxval: Any) -> None:
 
 
 def bounds_of(minval: int, maxval: int, count: int) -> tuple[int, int]:
-    """Returns the bounds of integers.
+    """Returns integer bounds as Python integers.
 
     Raises:
-      ValueError: nothing is between them, though something is asked for.
+      ValueError: if the range is empty but `count` is not 0.
     """
     if minval < maxval:
         return minval, maxval
     if count:
-        raise ValueError("nothing is between the bounds")
+        raise ValueError("the range between the bounds is empty")
     return 0, 1
 
 
 def count_of(shape: Any) -> int:
-    """Returns how many numbers a shape has room for.
+    """Returns the number of elements of a shape.
 
     Raises:
-      ValueError: it is no shape.
+      ValueError: if `shape` is not a valid shape.
     """
     if isinstance(shape, int) or any(n < 0 for n in shape):
-        raise ValueError("lengths are not negative")
+        raise ValueError("lengths must not be negative")
     return math.prod(shape)

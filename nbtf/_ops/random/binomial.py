@@ -1,7 +1,7 @@
-"""How often something happens in a number of trials: binomial numbers.
+"""Binomial random numbers: the number of successes in a number of trials.
 
 Source: Hörmann, "The generation of binomial random variates", 1993, algorithm BTRS; for few expected successes the
-geometric method of Devroye, "Non-uniform random variate generation", 1986, chapter X.4.3. Which random words go where
+geometric method of Devroye, "Non-uniform random variate generation", 1986, chapter X.4.3. The order of random words
 follows `stateful_random_binomial_op` (`random_binomial_op.cc`).
 """
 
@@ -34,7 +34,7 @@ _TAILS = (
     0.00925546218271273,
     0.00833056343336287,
 )
-"""What Stirling's formula lacks for 0 to 9; Hörmann, section 4."""
+"""The error of Stirling's formula for 0 to 9; Hörmann, section 4."""
 
 
 @op(
@@ -49,14 +49,14 @@ def StatefulRandomBinomial(xp: Any, key: Any, counter: Any, counts: Any, probs: 
     pairs = xp.broadcast_arrays(counts.astype(xp.float64), probs.astype(xp.float64))
     batch = pairs[0].shape
     if tuple(shape)[len(shape) - len(batch) :] != batch:
-        raise ValueError("the shape ends with that of the parameters")
+        raise ValueError("the shape must end with that of the parameters")
     samples = count_of(shape) // max(1, pairs[0].size)
     trials, chances = pairs[0].reshape(-1).tolist(), pairs[1].reshape(-1).tolist()
     start = int(counter[0]) + (int(counter[1]) << 64)
     drawn = xp.empty((samples, len(trials)), xp.float64)
     for batch, (count, chance) in enumerate(zip(trials, chances, strict=True)):
         for sample in range(samples):
-            # Each number has words of its own, as many as an op sets aside for it.
+            # Each number has its own words, as many as an op reserves for it.
             position = start + (batch * samples + sample) * philox.RESERVED
             drawn[sample, batch] = _binomial(count, chance, _uniform(xp, int(key.reshape(())), position))
     return drawn.astype(dtype.np_dtype).reshape(shape)
@@ -72,7 +72,7 @@ def _(key: Spec, counter: Spec, counts: Spec, probs: Spec, shape: Any, dtype: DT
 
 
 def binomial_reserve(counts: Sequence[int | None], probs: Sequence[int | None], shape: Any) -> int:
-    """Returns how many numbers an op sets aside; none if the shapes do not fit. Source: `random_binomial_op.cc`."""
+    """Returns how many numbers an op reserves; 0 if the shapes do not fit. Source: `random_binomial_op.cc`."""
     batch, lengths = broadcast_shapes(tuple(counts), tuple(probs)), tuple(as_vector(shape))
     first = len(lengths) - len(batch)
     if first < 0 or lengths[first:] != batch:
@@ -81,7 +81,7 @@ def binomial_reserve(counts: Sequence[int | None], probs: Sequence[int | None], 
 
 
 def _uniform(xp: Any, key: int, start: int) -> Iterator[float]:
-    """Yields numbers in [0, 1), the second of each pair first, as the kernel takes them."""
+    """Yields numbers in [0, 1), the second of each pair first, in the kernel's order."""
     count = 4
     while True:
         words = (start & (1 << 64) - 1, start >> 64)
@@ -110,7 +110,7 @@ def _binomial_of_rare(trials: float, chance: float, uniform: Iterator[float]) ->
 
 
 def _by_gaps(trials: float, chance: float, uniform: Iterator[float]) -> float:
-    """Counts successes by the trials between them, which are geometric."""
+    """Counts successes by drawing the geometric numbers of trials between them."""
     passed, successes = 0.0, 0
     while True:
         number = next(uniform)
@@ -121,7 +121,7 @@ def _by_gaps(trials: float, chance: float, uniform: Iterator[float]) -> float:
 
 
 def _by_rejection(trials: float, chance: float, uniform: Iterator[float]) -> float:
-    """Hörmann's algorithm BTRS, with his names."""
+    """Draws a number with Hörmann's algorithm BTRS; the names are his."""
     deviation = math.sqrt(trials * chance * (1 - chance))
     b = 1.15 + 2.53 * deviation
     a = -0.0873 + 0.0248 * b + 0.01 * chance
@@ -152,7 +152,7 @@ def _by_rejection(trials: float, chance: float, uniform: Iterator[float]) -> flo
 
 
 def _tail(k: float) -> float:
-    """Returns what Stirling's formula lacks."""
+    """Returns the error of Stirling's formula."""
     if k <= 9:
         return _TAILS[int(k)]
     square = (k + 1) * (k + 1)

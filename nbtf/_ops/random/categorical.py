@@ -1,4 +1,4 @@
-"""How one of several classes is drawn, each as likely as its logit says."""
+"""Draws classes with the probabilities that logits give."""
 
 from __future__ import annotations
 
@@ -25,19 +25,19 @@ def categorical(
     seed: int | None = None,
     name: str | None = None,
 ) -> Tensor:
-    """Draws classes for each row of logits.
+    """Returns random classes for each row of logits.
 
     Args:
       logits: unnormalised logarithms of probabilities, shape `[rows, classes]`.
-      num_samples: how many classes are drawn for each row.
-      dtype: of the result: int64, or int32.
-      seed: continues a stream of its own; see `tf.random.set_seed`.
+      num_samples: number of classes to draw per row.
+      dtype: the dtype of the result: int64 (default) or int32.
+      seed: an integer that selects a stream of its own; see `tf.random.set_seed`.
 
     Returns:
-      The numbers of the classes, shape `[rows, num_samples]`; TensorFlow's on a CPU, on every kind of device.
+      The class numbers, shape `[rows, num_samples]`, as TensorFlow draws them on a CPU.
 
     Raises:
-      InvalidArgumentError: `logits` is no matrix or has no classes, or `num_samples` is negative.
+      InvalidArgumentError: if `logits` is not a matrix or has no classes, or `num_samples` is negative.
 
     >>> tf.random.categorical([[0.0, -1e9]], 3).numpy()
     array([[0, 0, 0]])
@@ -49,7 +49,7 @@ def categorical(
 
 
 def as_samples(value: Any) -> int:
-    """Reads how many classes are drawn."""
+    """Returns the number of classes to draw."""
     try:
         return as_int(value)
     except (AttributeError, TypeError):
@@ -67,7 +67,7 @@ def as_samples(value: Any) -> int:
 )
 def Multinomial(xp: Any, logits: Any, num_samples: int, stream: Stream, output_dtype: DType) -> Any:
     rows, samples = _counts(logits, num_samples)
-    # Source of the count set aside: `multinomial_op.cc`.
+    # Source of the reserved count: `multinomial_op.cc`.
     counter = stream.take(rows * -(-samples // 4) * 4 * 2 * philox.RESERVED)
     return _drawn(xp, logits, samples, stream.key, counter, output_dtype)
 
@@ -75,20 +75,20 @@ def Multinomial(xp: Any, logits: Any, num_samples: int, stream: Stream, output_d
 def stateless_categorical(
     logits: TensorLike, num_samples: Any, seed: TensorLike, dtype: DTypeLike = int64, name: str | None = None
 ) -> Tensor:
-    """Draws classes for each row of logits; the same seed draws the same ones.
+    """Returns random classes for each row of logits; the same seed gives the same classes.
 
     Args:
       logits: unnormalised logarithms of probabilities, shape `[rows, classes]`.
-      num_samples: how many classes are drawn for each row.
+      num_samples: number of classes to draw per row.
       seed: two integers, shape `[2]`.
-      dtype: of the result: int64, or int32.
+      dtype: the dtype of the result: int64 (default) or int32.
 
     Returns:
-      The numbers of the classes, shape `[rows, num_samples]`; TensorFlow's on a CPU, on every kind of device.
+      The class numbers, shape `[rows, num_samples]`, as TensorFlow draws them on a CPU.
 
     Raises:
-      InvalidArgumentError: `logits` is no matrix or has no classes, `num_samples` is negative, or `seed` has another
-        shape.
+      InvalidArgumentError: if `logits` is not a matrix or has no classes, `num_samples` is negative, or `seed` has
+        another shape.
 
     >>> tf.random.stateless_categorical([[0.0, 1.0, 2.0]], 5, seed=[1, 2]).numpy()
     array([[2, 2, 1, 2, 2]])
@@ -112,12 +112,12 @@ def StatelessMultinomial(xp: Any, logits: Any, seed: Any, num_samples: int, outp
 
 def _counts(logits: Any, num_samples: int) -> tuple[int, int]:
     if logits.ndim != 2 or not logits.shape[1] or num_samples < 0:
-        raise ValueError("rows of classes, and a number of samples")
+        raise ValueError("expected rows of classes and a number of samples")
     return logits.shape[0], num_samples
 
 
 def _drawn(xp: Any, logits: Any, samples: int, key: Any, counter: Any, dtype: DType) -> Any:
-    """Returns classes: a point on the running sums of all shares for each. Source: `MultinomialFunctor`."""
+    """Returns classes: random points in the cumulative sums of probabilities. Source: `MultinomialFunctor`."""
     rows, classes = logits.shape
     points = philox.uniform(xp, key, counter, rows * samples, float64).reshape(rows, samples)
     drawn = xp.empty((rows, samples), dtype.np_dtype)

@@ -1,4 +1,4 @@
-"""Random numbers whose state is a variable: `tf.random.Generator`."""
+"""Random number generators whose state is a variable: `tf.random.Generator`."""
 
 from __future__ import annotations
 
@@ -41,13 +41,13 @@ from nbtf._types import DType, DTypeLike, TensorLike, as_dtype, float32, int32, 
 from nbtf.errors import UnimplementedError
 
 Lengths = Any
-"""The shape of what is drawn: a list of integers or an integer tensor."""
+"""The shape of the result: a list of integers or an integer tensor."""
 
 WORD = (1 << 64) - 1
 
 
 class Algorithm(Enum):
-    """How random bits are made; nbtf has Philox."""
+    """Algorithms for random bits; nbtf implements Philox."""
 
     PHILOX = 1
     THREEFRY = 2
@@ -55,14 +55,14 @@ class Algorithm(Enum):
 
 
 STATE_SIZES = {1: 3, 2: 2, 3: 3}
-"""How many numbers the state of an algorithm has: those of the counter, and one of the key."""
+"""Length of an algorithm's state: the counter, and one number for the key."""
 
 
 def as_algorithm_number(alg: Any) -> int:
     """Returns TensorFlow's number of an algorithm.
 
     Raises:
-      ValueError: there is no such algorithm.
+      ValueError: if the algorithm is unknown.
     """
     plain = alg.value if isinstance(alg, Algorithm) else alg
     number = ALGORITHMS.get(plain, 0) if isinstance(plain, str) else check_whole(plain, "alg")
@@ -75,17 +75,17 @@ def as_algorithm_number(alg: Any) -> int:
 
 
 def create_rng_state(seed: Any, alg: Any) -> Tensor:
-    """Returns the state of a generator that starts from a seed.
+    """Returns the initial state of a generator for a seed.
 
     Args:
       seed: an integer of any size, or a list of integers.
-      alg: "philox", "threefry" or "auto_select".
+      alg: the algorithm: "philox", "threefry" or "auto_select".
 
     Returns:
-      The numbers of the counter and one of the key, int64; what the seed leaves open is 0.
+      The counter and one number for the key, int64; numbers that the seed does not set are 0.
 
     Raises:
-      ValueError: there is no such algorithm.
+      ValueError: if the algorithm is unknown.
 
     >>> tf.random.create_rng_state(1234, "philox")
     <tf.Tensor: shape=(3,), dtype=int64, numpy=array([1234,    0,    0])>
@@ -98,7 +98,7 @@ def create_rng_state(seed: Any, alg: Any) -> Tensor:
 
 
 def _signed(number: Any) -> Any:
-    """Returns the signed integer of the same 64 bits."""
+    """Returns the signed integer with the same 64 bits."""
     return number - (1 << 64) if isinstance(number, int) and number >> 63 == 1 else number
 
 
@@ -109,10 +109,10 @@ def _as_state(value: Any) -> Tensor:
 
 
 class Generator:
-    """Draws random numbers and remembers how far it has come, in a variable.
+    """A random number generator that keeps its state in a variable.
 
-    The same seed gives the same numbers in each run and on every kind of device: TensorFlow's. Made in the scope of a
-    strategy, it gives each replica other numbers.
+    A seed gives the same numbers as in TensorFlow, in each run and on every type of device. If created in the scope of
+    a strategy, the generator gives each replica different numbers.
 
     >>> generator = tf.random.Generator.from_seed(1234)
     >>> generator.uniform([3], 0, 10, tf.int32).shape
@@ -122,16 +122,16 @@ class Generator:
     """
 
     def __init__(self, copy_from: Generator | None = None, state: Any = None, alg: Any = None) -> None:
-        """Starts from the state of another generator, or from a state and an algorithm.
+        """Creates a generator from another generator's state, or from a state and an algorithm.
 
         Args:
           copy_from: a generator whose state is copied.
-          state: counter and key; a variable is used as it is.
-          alg: "philox"; or "threefry", with which nothing can be drawn, as in TensorFlow on CPUs and GPUs.
+          state: counter and key; a variable is used without copying.
+          alg: the algorithm: "philox"; or "threefry", which cannot draw numbers on CPUs and GPUs, as in TensorFlow.
 
         Raises:
-          AssertionError: there is neither a generator nor state and algorithm, or both, as in TensorFlow.
-          ValueError: the state has another length.
+          AssertionError: if neither or both of `copy_from` and `state` with `alg` are given, as in TensorFlow.
+          ValueError: if the state's length does not fit the algorithm.
         """
         scope = SCOPE()
         self._of_strategy = scope is not None and scope.strategy is not None
@@ -164,7 +164,7 @@ class Generator:
 
         Args:
           seed: an integer of any size, or a list of integers.
-          alg: "philox", which None means.
+          alg: the algorithm; "philox" by default.
 
         >>> tf.random.Generator.from_seed(7).state.numpy()
         array([7, 0, 0])
@@ -174,23 +174,23 @@ class Generator:
 
     @classmethod
     def from_state(cls, state: Any, alg: Any) -> Generator:
-        """Returns a generator that goes on from a state.
+        """Returns a generator that continues from a state.
 
         Args:
           state: counter and key, such as another generator's `state`.
-          alg: "philox".
+          alg: the algorithm, "philox".
 
         Raises:
-          ValueError: the state has another length.
+          ValueError: if the state's length does not fit the algorithm.
         """
         return cls(state=state, alg=alg)
 
     @classmethod
     def from_non_deterministic_state(cls, alg: Any = None) -> Generator:
-        """Returns a generator that nobody can foresee.
+        """Returns a generator with an unpredictable state.
 
         Args:
-          alg: "philox", which None means.
+          alg: the algorithm; "philox" by default.
         """
         number = as_algorithm_number(Algorithm.PHILOX if alg is None else alg)
         drawn = [int.from_bytes(os.urandom(8), signed=True) for _ in range(STATE_SIZES[number])]
@@ -198,20 +198,20 @@ class Generator:
 
     @classmethod
     def from_key_counter(cls, key: Any, counter: Any, alg: Any) -> Generator:
-        """Returns a generator that goes on from a key and a counter.
+        """Returns a generator that continues from a key and a counter.
 
         Args:
-          key: an int64 scalar, which chooses the stream of numbers.
-          counter: two int64 numbers, the place in it.
-          alg: "philox".
+          key: an int64 scalar that selects the stream of numbers.
+          counter: two int64 numbers, the position in the stream.
+          alg: the algorithm, "philox".
 
         Raises:
-          ValueError: key or counter have another shape.
+          ValueError: if `key` or `counter` has another shape.
         """
         number = as_algorithm_number(alg)
         return cls(state=_state_of(key, counter, number), alg=number)
 
-    # Its state
+    # State
 
     @property
     def state(self) -> Any:
@@ -225,37 +225,37 @@ class Generator:
 
     @property
     def key(self) -> Tensor:
-        """The number that chooses the stream, an int64 scalar."""
+        """The number that selects the stream, an int64 scalar."""
         return self._state[STATE_SIZES[self._algorithm] - 1]
 
     def reset(self, state: Any) -> None:
-        """Goes on from another state.
+        """Continues from another state.
 
         Raises:
-          ValueError: it has another length.
+          ValueError: if the state's length does not fit the algorithm.
         """
         numbers = _as_state(state)
         self._check(numbers)
         self._state.assign(numbers)
 
     def reset_from_seed(self, seed: Any) -> None:
-        """Starts again from a seed; see `from_seed`."""
+        """Restarts from a seed; see `from_seed`."""
         self._state.assign(create_rng_state(seed, self._algorithm))
 
     def reset_from_key_counter(self, key: Any, counter: Any) -> None:
-        """Goes on from another key and counter; see `from_key_counter`."""
+        """Continues from another key and counter; see `from_key_counter`."""
         self._state.assign(_state_of(key, counter, self._algorithm))
 
     def skip(self, delta: Any) -> Tensor:
-        """Leaves numbers out.
+        """Skips numbers and returns the previous state.
 
         Args:
-          delta: how many; afterwards the state is what it is after `normal([delta])`.
+          delta: number of numbers to skip; the new state is the same as after `normal([delta])`.
 
         Returns:
-          The state as it was.
+          The state before skipping.
         """
-        copies = getattr(self._state, "_values", (self._state,))  # a strategy's, of which each device has one
+        copies = getattr(self._state, "_values", (self._state,))  # a strategy has one state per device
         return alone(partial(self._read_and_skip, cast(delta, uint64)), *copies)
 
     def _read_and_skip(self, delta: Tensor) -> Tensor:
@@ -266,7 +266,7 @@ class Generator:
         return state
 
     def _key_and_counter(self, shape: Any, count: int | None = None) -> tuple[Tensor, Tensor]:
-        """Returns where the numbers of a shape begin, and sets them aside."""
+        """Reserves the numbers for a shape and returns their key and first counter."""
         state = self.skip(reduce_prod(shape) if count is None else count)
         counter, key = bitcast(state[:2], uint64), bitcast(state[2:3], uint64)
         scope = SCOPE()
@@ -278,7 +278,7 @@ class Generator:
     def _full_int(self, key: Tensor, counter: Tensor, shape: Any, dtype: DType) -> Tensor:
         return StatelessRandomUniformFullIntV2(key, counter, shape=shape, alg=self._algorithm, dtype=dtype)
 
-    # What it draws
+    # Random numbers
 
     def normal(
         self,
@@ -288,13 +288,13 @@ class Generator:
         dtype: DTypeLike = float32,
         name: str | None = None,
     ) -> Tensor:
-        """Draws numbers from a normal distribution.
+        """Returns random numbers from a normal distribution.
 
         Args:
-          shape: of the result.
-          mean: the centre; a tensor that broadcasts with `shape` will do.
-          stddev: the standard deviation, likewise.
-          dtype: float16, float32 or float64.
+          shape: the shape of the result.
+          mean: the mean, a number or a tensor that broadcasts with `shape`; 0.0 by default.
+          stddev: the standard deviation, in the same form; 1.0 by default.
+          dtype: the dtype: float16, float32 (default) or float64.
 
         >>> tf.random.Generator.from_seed(1234).normal([2]).numpy()
         array([0.9356609, 1.0854305], dtype=float32)
@@ -313,13 +313,13 @@ class Generator:
         dtype: DTypeLike = float32,
         name: str | None = None,
     ) -> Tensor:
-        """Draws numbers from a normal distribution; what is beyond two standard deviations is drawn again.
+        """Returns random numbers from a normal distribution, redrawing those beyond two standard deviations.
 
         Args:
-          shape: of the result.
-          mean: the centre; a tensor that broadcasts with `shape` will do.
-          stddev: the standard deviation before the ends are cut off, likewise.
-          dtype: float16, float32 or float64.
+          shape: the shape of the result.
+          mean: the mean, a number or a tensor that broadcasts with `shape`; 0.0 by default.
+          stddev: the standard deviation before truncation, in the same form; 1.0 by default.
+          dtype: the dtype: float16, float32 (default) or float64.
         """
         result_dtype, lengths = as_dtype(dtype), _lengths(shape)
         centre, width = as_tensor(mean, result_dtype), as_tensor(stddev, result_dtype)
@@ -337,17 +337,17 @@ class Generator:
         dtype: DTypeLike = float32,
         name: str | None = None,
     ) -> Tensor:
-        """Draws numbers, all equally likely, from `minval` up to below `maxval`.
+        """Returns uniformly distributed random numbers from `minval` up to, but excluding, `maxval`.
 
         Args:
-          shape: of the result.
-          minval: the lower bound; with integers, None for both bounds means all values of the dtype.
-          maxval: the upper bound, not reached; 1 for floats if not given.
-          dtype: float16, float32, float64 or integers of 32 or 64 bits.
+          shape: the shape of the result.
+          minval: the lower bound, 0 by default; for integers, None for both bounds means all values of the dtype.
+          maxval: the upper bound (excluded); 1 by default for floats.
+          dtype: the dtype: float16, float32 (default), float64, or integers of 32 or 64 bits.
 
         Raises:
-          ValueError: integers with one bound.
-          InvalidArgumentError: `minval` is not below `maxval` for integers.
+          ValueError: if only one bound is given for integers.
+          InvalidArgumentError: if `minval` is not below `maxval` for integers.
         """
         result_dtype, lengths = as_dtype(dtype), _lengths(shape)
         if result_dtype.is_integer:
@@ -374,11 +374,11 @@ class Generator:
         )
 
     def uniform_full_int(self, shape: Lengths, dtype: DTypeLike = uint64, name: str | None = None) -> Tensor:
-        """Draws integers of all values that a dtype has.
+        """Returns uniformly distributed random integers from all values of a dtype.
 
         Args:
-          shape: of the result.
-          dtype: integers of 32 or 64 bits.
+          shape: the shape of the result.
+          dtype: an integer dtype of 32 or 64 bits; uint64 by default.
         """
         lengths = _lengths(shape)
         key, counter = self._key_and_counter(lengths)
@@ -387,16 +387,16 @@ class Generator:
     def binomial(
         self, shape: Lengths, counts: TensorLike, probs: TensorLike, dtype: DTypeLike = int32, name: str | None = None
     ) -> Tensor:
-        """Draws how often something happens in a number of trials.
+        """Returns binomial random numbers: the number of successes in a number of trials.
 
         Args:
-          shape: of the result; it ends with the shape of `counts` and `probs`, broadcast.
-          counts: how many trials there are.
-          probs: how likely it is in each.
-          dtype: of the result.
+          shape: the shape of the result; it ends with the broadcast shape of `counts` and `probs`.
+          counts: number of trials.
+          probs: probability of success in each trial.
+          dtype: the dtype of the result; int32 by default.
 
         Returns:
-          TensorFlow's numbers where ten or more successes are expected; others, equally distributed, where fewer are.
+          TensorFlow's numbers if at least ten successes are expected; otherwise others with the same distribution.
 
         >>> tf.random.Generator.from_seed(1).binomial([3], 10.0, 1.0).numpy()
         array([10, 10, 10], dtype=int32)
@@ -408,13 +408,13 @@ class Generator:
         )
         return StatefulRandomBinomial(key, counter, trials, chances, shape=lengths, dtype=as_dtype(dtype), name=name)
 
-    # What it makes of itself
+    # Seeds and further generators
 
     def make_seeds(self, count: Any = 1) -> Tensor:
-        """Draws seeds for stateless random ops.
+        """Returns random seeds for stateless random ops.
 
         Args:
-          count: how many.
+          count: number of seeds or generators; 1 by default.
 
         Returns:
           int64 numbers of shape `[2, count]`; each column is a seed.
@@ -423,13 +423,13 @@ class Generator:
         return stack([keys, zeros_like(keys)])
 
     def split(self, count: int = 1) -> list[Generator]:
-        """Makes generators whose numbers have nothing to do with each other's.
+        """Returns independent generators.
 
         Args:
-          count: how many.
+          count: number of seeds or generators; 1 by default.
 
         Returns:
-          Generators on the current device; this one goes on, so that another call makes others.
+          Generators on the current device; this generator's state advances, so the next call returns different ones.
 
         >>> [generator.algorithm for generator in tf.random.Generator.from_seed(1).split(2)]
         [1, 1]
@@ -440,7 +440,7 @@ class Generator:
 
 
 def _lengths(shape: Lengths) -> Any:
-    """Returns a shape as a tensor; a mere number is left for the kernel to refuse, as TensorFlow's does."""
+    """Returns a shape as a tensor; for a single number, the kernel raises the error, as in TensorFlow."""
     empty = isinstance(shape, list | tuple) and not shape
     lengths = as_tensor(shape, int64) if empty else as_tensor(shape)
     return lengths if lengths.shape.rank else as_int(lengths)
@@ -470,7 +470,7 @@ def RngReadAndSkip(xp: Any, resource: Any, delta: Any, alg: int) -> Any:
 
 
 def get_global_generator() -> Generator:
-    """Returns the generator that everybody shares; the first call makes one that nobody can foresee.
+    """Returns the global generator; the first call creates one with an unpredictable state.
 
     >>> tf.random.get_global_generator().normal([2]).shape
     TensorShape([2])
@@ -484,10 +484,10 @@ def get_global_generator() -> Generator:
 
 
 def set_global_generator(generator: Generator) -> None:
-    """Replaces the generator that everybody shares.
+    """Replaces the global generator.
 
     Args:
-      generator: the new one.
+      generator: the new global generator.
 
     >>> tf.random.set_global_generator(tf.random.Generator.from_seed(1))
     >>> tf.random.get_global_generator().normal([2]).numpy()

@@ -1,4 +1,4 @@
-"""How random bits are made, and what numbers come of them: Philox, the same on every kind of device.
+"""Philox: random bits, and numbers made from them, identical on all types of devices.
 
 Source: Salmon, Moraes, Dror, Shaw, "Parallel random numbers: as easy as 1, 2, 3", SC 2011: Philox4x32 with ten
 rounds. How counter and key are filled and how bits become numbers follows TensorFlow's `philox_random.h` and
@@ -22,30 +22,30 @@ ROUNDS = 10
 LOW = 0xFFFFFFFF
 
 BLOCKS_AT_ONCE = 1 << 14
-"""Counters worked on together: their few arrays of 256 KiB stay in a processor's second-level cache."""
+"""Counters per block: a few arrays of 256 KiB fit into a processor's second-level cache."""
 
 BLOCKS_AT_ONCE_ON_GPU = 1 << 22
-"""The same on a GPU, where it is each kernel that costs: a few arrays of 64 MiB."""
+"""The same on a GPU, where the cost is the number of kernels: a few arrays of 64 MiB."""
 
 RESERVED = 256
-"""Counters that TensorFlow's kernels set aside per number (`kReservedSamplesPerOutput`)."""
+"""Counters that TensorFlow's kernels reserve per number (`kReservedSamplesPerOutput`)."""
 
 SMALLEST = 1e-7
-"""What replaces a uniform 0 before its logarithm is taken (`BoxMullerFloat`)."""
+"""Replacement for a uniform 0 before its logarithm is taken (`BoxMullerFloat`)."""
 
 TURN = 6.283185307179586  # 2 pi
 
 CUT = 2.0
-"""Standard deviations at which the truncated normal distribution ends."""
+"""Limit of the truncated normal distribution, in standard deviations."""
 
 TRIED_BLOCKS = {4: 6, 2: 8}
-"""Counters looked at for a group of 4 or 2 truncated normals.
+"""Counters read for a group of 4 or 2 truncated normal numbers.
 
-One normal in 22 is beyond the cut. The chance that 24 or 16 of them leave a group incomplete is below 1e-19.
+One normal number in 22 is beyond the limit. The probability that a group stays incomplete is below 1e-19.
 """
 
 Counter = Any
-"""Two 64-bit words, low one first: Python ints, or an array of them on the device."""
+"""Two 64-bit words, the low one first: Python integers, or an array on the device."""
 
 
 def philox(xp: Any, key: Any, counter: Counter, blocks: int) -> Any:
@@ -71,7 +71,7 @@ def of_counters(xp: Any, key: Any, low: Any, high: Any, shape: tuple[int, ...]) 
 
 
 def _words(xp: Any, key: Any, low: Any, high: Any) -> Iterator[tuple[slice, Any, Any]]:
-    """Yields slices of counters, with their words 0 and 2, and 1 and 3: 32 bits of 64."""
+    """Yields slices of counters with words 0 and 2, and words 1 and 3, each 32 of 64 bits."""
     at_once = BLOCKS_AT_ONCE if xp is CPU.xp else BLOCKS_AT_ONCE_ON_GPU
     multipliers, keys = xp.asarray(MULTIPLIERS, dtype=xp.uint64), _round_keys(xp, key)
     for start in range(0, low.size, at_once):
@@ -80,20 +80,20 @@ def _words(xp: Any, key: Any, low: Any, high: Any) -> Iterator[tuple[slice, Any,
 
 
 def _fill(table: Any, columns: Iterable[Any]) -> None:
-    """Writes columns side by side; all at once, transposed, takes five times as long."""
+    """Writes columns side by side, which is 5 times as fast as transposing them all at once."""
     for number, column in enumerate(columns):
         table[:, number] = column
 
 
 def _round_keys(xp: Any, key: Any) -> Any:
-    """Returns the two words of the key as they are in each round, shape `[rounds, 2, 1]`."""
+    """Returns the two words of the key for each round, shape `[rounds, 2, 1]`."""
     first = xp.asarray(key, dtype=xp.uint64).reshape(1)
     steps = xp.arange(ROUNDS, dtype=xp.uint64)[:, None, None] * xp.asarray(WEYL, dtype=xp.uint64)
     return (steps + xp.stack((first & LOW, first >> 32))) & LOW
 
 
 def _rounds(xp: Any, counters: Any, multipliers: Any, keys: Any) -> tuple[Any, Any]:
-    """Returns words of counters. They are kept in 64 bits, so that a product shows both halves."""
+    """Returns words of counters, in 64 bits each so that a product has both halves."""
     even, odd = counters & LOW, counters >> 32  # the words 0 and 2, and 1 and 3
     products = xp.empty_like(even)
     for key in keys:
@@ -119,9 +119,9 @@ def uniform(xp: Any, key: Any, counter: Counter, count: int, dtype: DType) -> An
 
 
 def _fractions(xp: Any, even: Any, odd: Any, dtype: DType) -> tuple[Any, Any]:
-    """Returns numbers in [0, 1) whose digits are the low bits of words: the first ones of each two, and the second.
+    """Returns numbers in [0, 1) made from the low bits of words: the first of each pair, and the second.
 
-    Two words make a float64.
+    A float64 needs two words.
     """
     if dtype is float64:
         bits = even & 0xFFFFF
@@ -149,7 +149,7 @@ def _short_fractions(xp: Any, words: Any, dtype: DType) -> Any:
 
 
 def integers(xp: Any, key: Any, counter: Counter, count: int, dtype: DType) -> Any:
-    """Returns `count` integers of all values that the dtype has, of 32 or 64 bits."""
+    """Returns `count` integers from all values of a 32-bit or 64-bit dtype."""
     if dtype is int64 or dtype is uint64:
         words = philox(xp, key, counter, -(-count // 2))
         wide = words[..., 1::2].astype(xp.uint64)
@@ -160,7 +160,7 @@ def integers(xp: Any, key: Any, counter: Counter, count: int, dtype: DType) -> A
 
 
 def integers_between(xp: Any, key: Any, counter: Counter, count: int, bounds: tuple[int, int], dtype: DType) -> Any:
-    """Returns `count` integers from the first bound up to below the second."""
+    """Returns `count` integers from the first bound up to, but excluding, the second."""
     wide = xp.uint64 if dtype is int64 or dtype is uint64 else xp.uint32
     unsigned = integers(xp, key, counter, count, dtype).view(wide)
     bits = 8 * dtype.size
@@ -170,26 +170,26 @@ def integers_between(xp: Any, key: Any, counter: Counter, count: int, bounds: tu
 
 
 def normal(xp: Any, key: Any, counter: Counter, count: int, dtype: DType) -> Any:
-    """Returns `count` numbers of mean 0 and standard deviation 1."""
+    """Returns `count` normally distributed numbers with mean 0 and standard deviation 1."""
     blocks = -(-count // _group(dtype))
     return _normals(xp, key, *counters(xp, counter, blocks, 1), dtype).reshape(-1)[:count]
 
 
 def _group(dtype: DType) -> int:
-    """Returns how many numbers a counter makes."""
+    """Returns the number of random numbers per counter."""
     return 2 if dtype is float64 else 4
 
 
 def _normals(xp: Any, key: Any, low: Any, high: Any, dtype: DType) -> Any:
-    """Returns the normal numbers of each counter, two of each pair of uniform ones: shape `[counters, 4]` or 2.
+    """Returns the normal numbers of each counter, two per pair of uniform ones: shape `[counters, 4]`, or 2.
 
-    Computed in double precision whatever the dtype: single-precision logarithms and sines differ in the last bit
+    Computes in double precision for all dtypes: single-precision logarithms and sines differ in the last bit
     between array libraries, and a seed must give the same numbers on a CPU and on a GPU.
 
     Source: Box, Muller, "A note on the generation of random normal deviates", 1958.
     """
     exact = dtype is float64
-    rounded = xp.float64 if exact else xp.float32  # where TensorFlow rounds
+    rounded = xp.float64 if exact else xp.float32  # TensorFlow rounds here
     smallest = xp.asarray(SMALLEST, rounded)
     drawn = xp.empty((low.size, _group(dtype)), dtype.np_dtype)
     for piece, even, odd in _words(xp, key, low, high):
@@ -206,21 +206,21 @@ def _normals(xp: Any, key: Any, low: Any, high: Any, dtype: DType) -> Any:
 
 
 STEPS = 1024
-"""Points a unit of angle at which sine and cosine are looked up."""
+"""Table points per unit of angle for sine and cosine."""
 
 
 @cache
 def _circle() -> Any:
-    """Returns `sin(a) + i cos(a)` for these points of a turn."""
+    """Returns `sin(a) + i cos(a)` at the table points of a full turn."""
     points = [number / STEPS for number in range(round(TURN * STEPS) + 1)]
     return CPU.xp.asarray([complex(sin(point), cos(point)) for point in points])
 
 
 def _sine_and_cosine(xp: Any, angle: Any) -> tuple[Any, Any]:
-    """Returns sine and cosine of angles from 0 to a turn, float32: those of the C library, for all 2^23 angles.
+    """Returns float32 sine and cosine of angles from 0 to a full turn, equal to the C library's for all 2^23 angles.
 
-    `sin(a + r) + i cos(a + r) = (sin(a) + i cos(a)) (cos(r) - i sin(r))`, with `a` from a table and `r` so small that
-    two terms of its series do. Takes a seventh of the time that the C library takes.
+    `sin(a + r) + i cos(a + r) = (sin(a) + i cos(a)) (cos(r) - i sin(r))`, where `a` comes from a table and `r` is so
+    small that two terms of its series suffice. This is 7 times as fast as the C library.
     """
     point = angle * STEPS
     xp.rint(point, out=point)
@@ -241,9 +241,9 @@ def _sine_and_cosine(xp: Any, angle: Any) -> tuple[Any, Any]:
 
 
 def truncated_normal(xp: Any, key: Any, counter: Counter, count: int, dtype: DType) -> Any:
-    """Returns `count` normal numbers within two standard deviations; what is beyond is drawn again.
+    """Returns `count` normal numbers within two standard deviations, redrawing those beyond.
 
-    Each group of 4 (float64: 2) numbers has counters of its own, `RESERVED` per number, so groups do not wait for
+    Each group of 4 (float64: 2) numbers has its own counters, `RESERVED` per number, so groups do not wait for
     each other.
     """
     group = _group(dtype)
@@ -258,7 +258,7 @@ def truncated_normal(xp: Any, key: Any, counter: Counter, count: int, dtype: DTy
 
 
 def _drawn_again(xp: Any, key: Any, low: Any, high: Any, dtype: DType) -> Any:
-    """Returns groups of normal numbers from several counters each, without those beyond the cut."""
+    """Returns groups of normal numbers from several counters each, without those beyond the limit."""
     group = _group(dtype)
     own = low[:, None] + xp.arange(TRIED_BLOCKS[group], dtype=xp.uint64)
     carried = high[:, None] + (own < low[:, None])

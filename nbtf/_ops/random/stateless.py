@@ -1,4 +1,4 @@
-"""How random numbers are drawn that depend on their arguments alone: same seed, same numbers."""
+"""Stateless random numbers, which depend only on their arguments: the same seed gives the same numbers."""
 
 from __future__ import annotations
 
@@ -30,21 +30,21 @@ from nbtf._types import (
 from nbtf.errors import InvalidArgumentError, UnimplementedError
 
 Lengths = Any
-"""The shape of what is drawn: a list of integers or an integer tensor."""
+"""The shape of the result: a list of integers or an integer tensor."""
 
 ALGORITHMS = {"philox": 1, "threefry": 2, "auto_select": 3}
-"""TensorFlow's numbers of them (`rng_alg.h`)."""
+"""TensorFlow's numbers of the algorithms (`rng_alg.h`)."""
 
 SCRAMBLING_KEY = 0x02461E293EC8F720
 """The key that turns a seed into key and counter (`GenerateKey` in `stateless_random_ops.cc`)."""
 
 
 def as_algorithm(alg: Any) -> int:
-    """Reads the name or the number of an algorithm.
+    """Returns an algorithm, given its name or number.
 
     Raises:
-      ValueError: there is no such algorithm.
-      UnimplementedError: it is TensorFlow's, but not nbtf's.
+      ValueError: if the algorithm is unknown.
+      UnimplementedError: if TensorFlow has the algorithm but nbtf does not.
     """
     number = ALGORITHMS.get(alg, 0) if isinstance(alg, str) else int(alg)
     if number not in ALGORITHMS.values():
@@ -53,7 +53,7 @@ def as_algorithm(alg: Any) -> int:
             "threefry for the ThreeFry algorithm, and auto_select for auto-selection."
         )
     if number == ALGORITHMS["threefry"]:
-        raise UnimplementedError("nbtf has no ThreeFry algorithm; alg='philox' runs on every device.")
+        raise UnimplementedError("nbtf does not implement ThreeFry. Use alg='philox', which runs on every device.")
     return number
 
 
@@ -64,13 +64,13 @@ def StatelessRandomGetKeyCounter(xp: Any, seed: Any) -> Any:
 
 
 def key_and_counter(xp: Any, seed: Any) -> tuple[Any, Any]:
-    """Returns the key and the first counter of the numbers of a seed.
+    """Returns the key and the first counter for a seed.
 
     Raises:
-      ValueError: the seed is not two numbers.
+      ValueError: if `seed` is not two numbers.
     """
     if seed.shape != (2,):
-        raise ValueError("two seeds")
+        raise ValueError("a seed must be two numbers")
     words = philox.philox(xp, SCRAMBLING_KEY, seed.astype(xp.int64).view(xp.uint64), 1)[0].astype(xp.uint64)
     key, high = words[1::2] << 32 | words[::2]
     return key, xp.stack((xp.zeros_like(high), high))
@@ -92,22 +92,22 @@ def stateless_uniform(
     name: str | None = None,
     alg: Any = "auto_select",
 ) -> Tensor:
-    """Draws numbers, all equally likely, from `minval` up to below `maxval`.
+    """Returns uniformly distributed random numbers from `minval` up to, but excluding, `maxval`.
 
     Args:
-      shape: of the result.
+      shape: the shape of the result.
       seed: two integers, shape `[2]`.
-      minval: the lower bound; with integers, None for both bounds means all values of the dtype.
-      maxval: the upper bound, not reached; 1 for floats if not given.
-      dtype: float16, float32, float64, int32 or int64; uint32 and uint64 without bounds.
-      alg: "philox" or "auto_select", which is the same.
+      minval: the lower bound, 0 by default; for integers, None for both bounds means all values of the dtype.
+      maxval: the upper bound (excluded); 1 by default for floats.
+      dtype: the dtype: float16, float32 (default), float64, int32 or int64; without bounds also uint32 or uint64.
+      alg: the algorithm: "philox" or "auto_select" (default), which means the same.
 
     Returns:
-      TensorFlow's numbers for this seed, on every kind of device.
+      TensorFlow's numbers for this seed on every type of device.
 
     Raises:
-      ValueError: another dtype, or bounds that do not suit it.
-      InvalidArgumentError: a seed that is not two integers, a negative length, or `minval` not below `maxval`.
+      ValueError: if `dtype` is not supported, or the bounds do not fit it.
+      InvalidArgumentError: if `seed` is not two integers, a length is negative, or `minval` is not below `maxval`.
 
     >>> tf.random.stateless_uniform([2], seed=[1, 2]).numpy()
     array([0.8440604 , 0.19204533], dtype=float32)
@@ -211,21 +211,21 @@ def stateless_normal(
     name: str | None = None,
     alg: Any = "auto_select",
 ) -> Tensor:
-    """Draws numbers from a normal distribution.
+    """Returns random numbers from a normal distribution.
 
     Args:
-      shape: of the result.
+      shape: the shape of the result.
       seed: two integers, shape `[2]`.
-      mean: the centre; a tensor that broadcasts with `shape` will do.
-      stddev: the standard deviation, likewise.
-      dtype: float16, float32 or float64.
-      alg: "philox" or "auto_select", which is the same.
+      mean: the mean, a number or a tensor that broadcasts with `shape`; 0.0 by default.
+      stddev: the standard deviation, in the same form; 1.0 by default.
+      dtype: the dtype: float16, float32 (default) or float64.
+      alg: the algorithm: "philox" or "auto_select" (default), which means the same.
 
     Returns:
-      TensorFlow's numbers for this seed, on every kind of device; the last digit may differ.
+      TensorFlow's numbers for this seed on every type of device; the last digit may differ.
 
     Raises:
-      InvalidArgumentError: a seed that is not two integers, or a negative length.
+      InvalidArgumentError: if `seed` is not two integers, or a length is negative.
 
     >>> tf.random.stateless_normal([3], seed=[1, 2]).numpy()
     array([0.5441101 , 0.20738031, 0.07356432], dtype=float32)
@@ -251,21 +251,21 @@ def stateless_truncated_normal(
     name: str | None = None,
     alg: Any = "auto_select",
 ) -> Tensor:
-    """Draws numbers from a normal distribution; what is beyond two standard deviations is drawn again.
+    """Returns random numbers from a normal distribution, redrawing those beyond two standard deviations.
 
     Args:
-      shape: of the result.
+      shape: the shape of the result.
       seed: two integers, shape `[2]`.
-      mean: the centre; a tensor that broadcasts with `shape` will do.
-      stddev: the standard deviation before the ends are cut off, likewise.
-      dtype: float16, float32 or float64.
-      alg: "philox" or "auto_select", which is the same.
+      mean: the mean, a number or a tensor that broadcasts with `shape`; 0.0 by default.
+      stddev: the standard deviation before truncation, in the same form; 1.0 by default.
+      dtype: the dtype: float16, float32 (default) or float64.
+      alg: the algorithm: "philox" or "auto_select" (default), which means the same.
 
     Returns:
-      TensorFlow's numbers for this seed on a CPU, on every kind of device; the last digit may differ.
+      The numbers that TensorFlow draws for this seed on a CPU; the last digit may differ.
 
     Raises:
-      InvalidArgumentError: a seed that is not two integers, or a negative length.
+      InvalidArgumentError: if `seed` is not two integers, or a length is negative.
 
     >>> tf.random.stateless_truncated_normal([3], seed=[1, 2]).shape
     TensorShape([3])
@@ -283,12 +283,12 @@ def StatelessTruncatedNormalV2(xp: Any, key: Any, counter: Any, shape: Any, alg:
 
 
 def split(seed: TensorLike, num: int = 2, alg: Any = "auto_select") -> Tensor:
-    """Makes several seeds of one, each for numbers that have nothing to do with those of the others.
+    """Returns several independent seeds derived from one seed.
 
     Args:
       seed: two integers, shape `[2]`.
-      num: how many.
-      alg: "philox" or "auto_select", which is the same.
+      num: number of seeds; 2 by default.
+      alg: the algorithm: "philox" or "auto_select" (default), which means the same.
 
     Returns:
       Seeds of `seed`'s dtype, shape `[num, 2]`.
@@ -301,15 +301,15 @@ def split(seed: TensorLike, num: int = 2, alg: Any = "auto_select") -> Tensor:
 
 
 def fold_in(seed: TensorLike, data: TensorLike, alg: Any = "auto_select") -> Tensor:
-    """Makes a seed of a seed and a number, such as that of a step or a replica.
+    """Returns a seed derived from a seed and a number, such as a step or replica number.
 
     Args:
       seed: two integers, shape `[2]`.
-      data: an integer scalar; the result has its dtype if that is a tensor's.
-      alg: "philox" or "auto_select", which is the same.
+      data: an integer scalar; if it is a tensor, the result has its dtype.
+      alg: the algorithm: "philox" or "auto_select" (default), which means the same.
 
     Returns:
-      A seed of shape `[2]`; other numbers make other seeds.
+      A seed of shape `[2]`; different numbers give different seeds.
 
     >>> tf.random.fold_in([1, 2], 3).numpy()
     array([1105988140,          3], dtype=int32)

@@ -1,4 +1,4 @@
-"""How random numbers are drawn: by ops that continue a stream, whose seeds the context keeps."""
+"""Stateful random ops: each continues a stream, whose seeds the context keeps."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ from nbtf._runtime.tensor import Tensor
 from nbtf._types import ALL, DType, DTypeLike, TensorLike, as_dtype, bfloat16, float16, float32, float64, int32, int64
 
 Lengths = Any
-"""The shape of what is drawn: a list of integers or an integer tensor."""
+"""The shape of the result: a list of integers or an integer tensor."""
 
 
 def set_seed(seed: Any) -> None:
-    """Sets the global seed: from here on, random ops give the same numbers in each run.
+    """Sets the global seed, so that random ops give the same numbers in each run.
 
-    With a global seed, every op without a seed of its own gets one from it, so that two calls differ. An op with a
-    seed goes on where its last call ended. `set_seed` starts all over. The numbers are TensorFlow's.
+    With a global seed, each op without its own seed derives one from it, so that two calls differ. An op with a
+    seed continues where its last call ended. `set_seed` restarts all streams. The numbers are the same as TensorFlow's.
 
     Args:
-      seed: an integer; None forgets the seed.
+      seed: an integer; None removes the global seed.
 
     >>> tf.random.set_seed(42)
     >>> first = tf.random.uniform([2])
@@ -43,7 +43,7 @@ def set_seed(seed: Any) -> None:
 
 
 def seeds() -> Seeds:
-    """Returns the random state of the current context; where a function is traced or tried those of the trace."""
+    """Returns the random state of the current context, or of the trace while a function is being traced."""
     scope = SCOPE()
     graph_seeds = None if scope is None else getattr(scope.graph, "seeds", None)
     if graph_seeds is not None:
@@ -56,7 +56,7 @@ def seeds() -> Seeds:
 
 
 def stream_of(op_type: str, dtype: DType, seed: int | None) -> Stream:
-    """Returns the stream that an op reads; each device asked for has its own, as TensorFlow's kernels have."""
+    """Returns the stream that an op reads; each requested device has its own, as in TensorFlow."""
     scope = SCOPE() and current_scope()
     device_name = None if scope is None or scope.request is None else scope.request.name
     return seeds().stream((op_type, dtype, device_name), seed)
@@ -70,21 +70,21 @@ def uniform(
     seed: int | None = None,
     name: str | None = None,
 ) -> Tensor:
-    """Draws numbers, all equally likely, from `minval` up to below `maxval`.
+    """Returns uniformly distributed random numbers from `minval` up to, but excluding, `maxval`.
 
     Args:
-      shape: of the result.
-      minval: the lower bound; with floats a tensor that broadcasts with `shape` will do.
-      maxval: the upper bound, not reached; 1 if not given, but integers need it.
-      dtype: float16, float32, float64, int32 or int64.
-      seed: continues a stream of its own; see `tf.random.set_seed`.
+      shape: the shape of the result.
+      minval: the lower bound, 0 by default; for floats, also a tensor that broadcasts with `shape`.
+      maxval: the upper bound (excluded); 1 by default, but required for integers.
+      dtype: the dtype: float16, float32 (default), float64, int32 or int64.
+      seed: an integer that selects a stream of its own; see `tf.random.set_seed`.
 
     Returns:
-      A tensor of that shape and dtype, drawn on the device that runs the op; the same numbers on every kind.
+      A tensor of this shape and dtype, with the same numbers on every type of device.
 
     Raises:
-      ValueError: another dtype, or integers without `maxval`.
-      InvalidArgumentError: a negative length, or `minval` not below `maxval` for integers.
+      ValueError: if `dtype` is not supported, or `maxval` is missing for integers.
+      InvalidArgumentError: if a length is negative, or `minval` is not below `maxval` for integers.
 
     >>> tf.random.uniform([2, 3], 1, 7, dtype=tf.int32).shape
     TensorShape([2, 3])
@@ -113,7 +113,7 @@ _UNIFORM = frozenset({bfloat16, float16, float32, float64, int32, int64})
 
 
 def _between(drawn: Tensor, minval: Any, maxval: Any) -> Tensor:
-    """Returns numbers in [0, 1) stretched to other bounds, with no op more than TensorFlow needs."""
+    """Returns numbers in [0, 1) scaled to other bounds, with no more ops than TensorFlow uses."""
     from_zero = isinstance(minval, int) and minval == 0
     if not from_zero:
         low = as_tensor(minval, drawn.dtype)
@@ -125,7 +125,7 @@ Draw = Callable[[Any, Any, Any, int, DType], Any]
 
 
 def draw_from(xp: Any, draw: Draw, shape: Any, stream: Stream, dtype: DType) -> Any:
-    """Returns numbers from a stream, which moves on by TensorFlow's generous count."""
+    """Returns numbers from a stream, which advances by as many as TensorFlow reserves."""
     count = count_of(shape)
     return draw(xp, stream.key, stream.take(count * philox.RESERVED), count, dtype).reshape(shape)
 
@@ -179,17 +179,17 @@ def normal(
     seed: int | None = None,
     name: str | None = None,
 ) -> Tensor:
-    """Draws numbers from a normal distribution.
+    """Returns random numbers from a normal distribution.
 
     Args:
-      shape: of the result.
-      mean: the centre; a tensor that broadcasts with `shape` will do.
-      stddev: the standard deviation, likewise.
-      dtype: float16, float32 or float64.
-      seed: continues a stream of its own; see `tf.random.set_seed`.
+      shape: the shape of the result.
+      mean: the mean, a number or a tensor that broadcasts with `shape`; 0.0 by default.
+      stddev: the standard deviation, in the same form; 1.0 by default.
+      dtype: the dtype: float16, float32 (default) or float64.
+      seed: an integer that selects a stream of its own; see `tf.random.set_seed`.
 
     Returns:
-      A tensor of that shape and dtype; the same numbers on every kind of device.
+      A tensor of this shape and dtype, with the same numbers on every type of device.
 
     >>> tf.random.normal([4, 2], mean=5.0).shape
     TensorShape([4, 2])
@@ -214,17 +214,17 @@ def truncated_normal(
     seed: int | None = None,
     name: str | None = None,
 ) -> Tensor:
-    """Draws numbers from a normal distribution; what is beyond two standard deviations is drawn again.
+    """Returns random numbers from a normal distribution, redrawing those beyond two standard deviations.
 
     Args:
-      shape: of the result.
-      mean: the centre; a tensor that broadcasts with `shape` will do.
-      stddev: the standard deviation before the ends are cut off, likewise.
-      dtype: float16, float32 or float64.
-      seed: continues a stream of its own; see `tf.random.set_seed`.
+      shape: the shape of the result.
+      mean: the mean, a number or a tensor that broadcasts with `shape`; 0.0 by default.
+      stddev: the standard deviation before truncation, in the same form; 1.0 by default.
+      dtype: the dtype: float16, float32 (default) or float64.
+      seed: an integer that selects a stream of its own; see `tf.random.set_seed`.
 
     Returns:
-      A tensor of that shape and dtype; the same numbers on every kind of device.
+      A tensor of this shape and dtype, with the same numbers on every type of device.
 
     >>> drawn = tf.random.truncated_normal([1000], stddev=3.0)
     >>> bool(tf.reduce_max(tf.abs(drawn)) < 6.0)
@@ -244,14 +244,14 @@ def TruncatedNormal(xp: Any, shape: Any, stream: Stream, dtype: DType) -> Any:
 
 
 def shuffle(value: TensorLike, seed: int | None = None, name: str | None = None) -> Tensor:
-    """Puts the slices along the first axis in a random order.
+    """Returns a tensor with the slices along its first axis in random order.
 
     Args:
-      value: any dtype.
-      seed: continues a stream of its own; see `tf.random.set_seed`.
+      value: a tensor of any dtype.
+      seed: an integer that selects a stream of its own; see `tf.random.set_seed`.
 
     Returns:
-      The same slices; made on the CPU, as in TensorFlow, where no GPU has this op.
+      A tensor with the same slices, computed on the CPU, since TensorFlow has no GPU kernel for this op.
 
     >>> tf.sort(tf.random.shuffle([3, 1, 2])).numpy()
     array([1, 2, 3], dtype=int32)

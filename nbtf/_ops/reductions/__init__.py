@@ -1,1 +1,1 @@
-"""What becomes of many elements along an axis: sums, means, extremes, truth, statistics."""
+"""Reductions along axes: sums, means, extremes, logical reductions and statistics."""

@@ -1,4 +1,4 @@
-"""Where the largest and the smallest elements are."""
+"""Positions of the largest and smallest elements."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from nbtf._types import REALS, DType, DTypeLike, TensorLike, as_dtype, bool_, in
 from nbtf.errors import InvalidArgumentError
 
 _POSITIONS = {index_dtype.c_name: index_dtype for index_dtype in (int16, uint16, int32, int64)}
-"""What a position can be, in the order of TensorFlow's message."""
+"""The dtypes of positions, in the order used by TensorFlow's message."""
 
 
 def as_position(value: Any) -> DType:
-    """Reads the dtype of positions.
+    """Returns the dtype of positions.
 
     Raises:
-      InvalidArgumentError: it is none of TensorFlow's four.
+      InvalidArgumentError: if TensorFlow does not support this dtype for positions.
     """
     dtype = as_dtype(value)
     if dtype.c_name not in _POSITIONS:
@@ -31,10 +31,10 @@ def as_position(value: Any) -> DType:
 
 
 def as_one_axis(value: Any) -> int:
-    """Reads one axis; None is the first.
+    """Returns one axis; None means the first.
 
     Raises:
-      TypeError: it is no integer.
+      TypeError: if `value` is not an integer.
     """
     if value is None:
         return 0
@@ -72,24 +72,24 @@ _along_an_axis = op(
 @_along_an_axis
 def ArgMax(xp: Any, input: Any, axis: int, output_type: DType) -> Any:
     if not input.shape[axis]:
-        raise ValueError("nothing is the largest")
+        raise ValueError("an empty axis has no largest element")
     return input.argmax(axis).astype(output_type.np_dtype, copy=False)
 
 
 @ArgMax.express
 def argmax(input: TensorLike, axis: Any = None, output_type: DTypeLike = int64, name: str | None = None) -> Tensor:
-    """Finds where the largest elements along an axis are; of equal ones, the first.
+    """Returns the positions of the largest elements along an axis, the first among equal ones.
 
     Args:
-      input: real numbers or bool, shape `[d0, ..., dn]`.
-      axis: one axis, counted from the end if negative; the first when None.
-      output_type: int16, uint16, int32 or int64.
+      input: a tensor of real numbers or bools, shape `[d0, ..., dn]`.
+      axis: one axis, counted from the end if negative; the first by default.
+      output_type: the dtype: int16, uint16, int32 or int64 (default).
 
     Returns:
-      Positions along `axis`; the shape is `input`'s without it.
+      Positions along `axis`, with `input`'s shape without this axis.
 
     Raises:
-      InvalidArgumentError: the axis is outside `[-rank, rank)`, or has no elements.
+      InvalidArgumentError: if the axis is outside `[-rank, rank)`, or has no elements.
 
     >>> tf.argmax([[1, 5, 2], [9, 0, 3]], axis=1).numpy()
     array([1, 0])
@@ -100,24 +100,24 @@ def argmax(input: TensorLike, axis: Any = None, output_type: DTypeLike = int64, 
 @_along_an_axis
 def ArgMin(xp: Any, input: Any, axis: int, output_type: DType) -> Any:
     if not input.shape[axis]:
-        raise ValueError("nothing is the smallest")
+        raise ValueError("an empty axis has no smallest element")
     return input.argmin(axis).astype(output_type.np_dtype, copy=False)
 
 
 @ArgMin.express
 def argmin(input: TensorLike, axis: Any = None, output_type: DTypeLike = int64, name: str | None = None) -> Tensor:
-    """Finds where the smallest elements along an axis are; of equal ones, the first.
+    """Returns the positions of the smallest elements along an axis, the first among equal ones.
 
     Args:
-      input: real numbers or bool, shape `[d0, ..., dn]`.
-      axis: one axis, counted from the end if negative; the first when None.
-      output_type: int16, uint16, int32 or int64.
+      input: a tensor of real numbers or bools, shape `[d0, ..., dn]`.
+      axis: one axis, counted from the end if negative; the first by default.
+      output_type: the dtype: int16, uint16, int32 or int64 (default).
 
     Returns:
-      Positions along `axis`; the shape is `input`'s without it.
+      Positions along `axis`, with `input`'s shape without this axis.
 
     Raises:
-      InvalidArgumentError: the axis is outside `[-rank, rank)`, or has no elements.
+      InvalidArgumentError: if the axis is outside `[-rank, rank)`, or has no elements.
 
     >>> tf.argmin([[1, 5, 2], [9, 0, 3]], axis=1).numpy()
     array([0, 1])

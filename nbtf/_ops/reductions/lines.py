@@ -1,8 +1,8 @@
-"""How elements are joined along axes that others follow: side by side in long lines, where NumPy has many short ones.
+"""Reductions along axes that are not the last, in long lines where NumPy would process many short ones.
 
-NumPy joins a matrix of few columns row by row, and begins anew with each: 100,000 rows of three numbers take thirty
-times as long as these numbers in one row. So rows are joined side by side, as many as there will be such lines, and
-what is left is joined once more. Sums come nearer the truth, as fewer numbers are added to each.
+NumPy reduces a matrix with few columns row by row, with an overhead for each row: 100,000 rows of three numbers take
+30 times as long as the same numbers in one row. So several rows are placed side by side and reduced as one long line.
+The result is then reduced once more. Sums are more precise, since each partial sum has fewer terms.
 """
 
 from __future__ import annotations
@@ -14,17 +14,17 @@ from nbtf._devices.cpu import CPU
 from nbtf._ops.attributes import positive_axes
 
 FEW = 1 << 13
-"""Elements from which on it pays,"""
+"""Minimum number of elements for which long lines are faster."""
 _FEW_ROWS = 256
-"""and rows."""
+"""Minimum number of rows for which long lines are faster."""
 _LINE = 1024
-"""Elements of the longest line: what is added to stays in the nearest cache."""
+"""Elements of the longest line: the partial sums stay in the first-level cache."""
 _LEAST = 4
-"""Rows side by side from which on it pays."""
+"""Minimum number of rows side by side for which long lines are faster."""
 
 
 def rows_side_by_side(rows: int, columns: int, matrices: int = 1) -> int:
-    """Returns how many rows of each matrix are joined side by side with as many others; 1 where it does not pay."""
+    """Returns the number of rows to place side by side; 1 if long lines would not be faster."""
     if columns < 2 or matrices * rows < _FEW_ROWS or matrices * rows * columns < FEW:
         return 1
     count = min(_LINE // columns, isqrt(rows))
@@ -32,28 +32,28 @@ def rows_side_by_side(rows: int, columns: int, matrices: int = 1) -> int:
 
 
 class RowSums:
-    """The sums of a matrix's columns, of which the rows come block by block: to the bit what `join` gives at once."""
+    """Column sums of a matrix whose rows arrive in blocks; bit-identical to the result of `join`."""
 
     def __init__(self, xp: Any, rows: int, columns: int, dtype: Any) -> None:
-        """Begins at 0; blocks have a multiple of `beside` rows, but for the last."""
+        """Starts with sums of 0; all blocks except the last have a multiple of `beside` rows."""
         self.beside = rows_side_by_side(rows, columns)
         self._xp, self._rest = xp, xp.empty((0, columns), dtype)
         self._sums = self._block = xp.zeros((self.beside, columns), dtype)
 
     def room(self, rows: int) -> Any:
-        """Returns an array to write a block into, before `add` takes it."""
+        """Returns an array for the next block, which `add` then adds."""
         self._block = self._xp.empty((self.beside + rows, self._sums.shape[1]), self._sums.dtype)
         self._block[: self.beside] = self._sums
         return self._block[self.beside :]
 
     def add(self) -> None:
-        """Adds the block."""
+        """Adds the current block."""
         whole = len(self._block) // self.beside * self.beside
         self._sums = self._xp.add.reduce(self._block[:whole].reshape(-1, *self._sums.shape), 0)
         self._rest = self._block[whole:]
 
     def total(self) -> Any:
-        """Returns the sums."""
+        """Returns the column sums."""
         result = self._xp.add.reduce(self._sums, 0)
         return result + self._xp.add.reduce(self._rest, 0) if len(self._rest) else result
 
@@ -66,7 +66,7 @@ def join(
     dtype: Any = None,
     keepdims: bool = False,
 ) -> Any:
-    """Returns `ufunc.reduce` of an array along axes, for a ufunc that may take its elements in any order."""
+    """Returns `ufunc.reduce` of an array along axes, for a ufunc that may process elements in any order."""
     if axis is None or array.size < FEW or xp is not CPU.xp or not array.flags.c_contiguous:
         return ufunc.reduce(array, axis, dtype, None, keepdims)
     axes, shape = sorted(positive_axes(axis, array.ndim)), array.shape

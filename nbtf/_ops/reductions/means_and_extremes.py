@@ -1,6 +1,6 @@
-"""How tensors are reduced along axes: means, extremes, products, truth, and where the largest element is.
+"""Reductions along axes: means, extremes, products and Euclidean norms.
 
-`reduce_sum` stands in `sums.py`, since gradients need it.
+`reduce_sum` is in `sums.py`, since gradients need it.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ def Mean(xp: Any, input_tensor: Any, axis: Any, keepdims: bool) -> Any:
     dtype = input_tensor.dtype
     if dtype.kind in "iu":
         return _mean_of_integers(xp, input_tensor, axis, keepdims)
-    if dtype.itemsize == 2:  # a sum of float16 overflows early
+    if dtype.itemsize == 2:  # float16 sums overflow early
         return Mean.kernel(xp, input_tensor.astype(xp.float32), axis, keepdims).astype(dtype)
     total = join(xp, xp.add, input_tensor, axis, dtype, keepdims)
     return total / (input_tensor.size // total.size) if total.size else total
 
 
 def _mean_of_integers(xp: Any, input_tensor: Any, axis: Any, keepdims: bool) -> Any:
-    """Returns means rounded towards zero, as C divides; of nothing, 0."""
+    """Returns means rounded towards zero, as in C; 0 for an empty tensor."""
     wide = xp.int64 if input_tensor.dtype.kind == "i" else xp.uint64
     total = join(xp, xp.add, input_tensor, axis, wide, keepdims)
     if not input_tensor.size:
@@ -50,15 +50,15 @@ def _mean_of_integers(xp: Any, input_tensor: Any, axis: Any, keepdims: bool) -> 
 
 @Mean.express
 def reduce_mean(input_tensor: TensorLike, axis: Axis = None, keepdims: bool = False, name: str | None = None) -> Tensor:
-    """Averages a tensor over some of its axes.
+    """Returns the mean of a tensor over some of its axes.
 
     Args:
-      input_tensor: numbers, shape `[d0, ..., dn]`. Integers are divided as integers, rounding towards zero.
-      axis: an axis or a list of them, counted from the end if negative; all when None.
-      keepdims: keeps the averaged axes with length 1.
+      input_tensor: a numeric tensor, shape `[d0, ..., dn]`. Integers are divided as integers, rounding towards zero.
+      axis: an axis or a list of axes, counted from the end if negative; all axes by default.
+      keepdims: whether to keep the averaged axes with length 1; False by default.
 
     Returns:
-      The mean, of `input_tensor`'s dtype; of no elements, nan.
+      The mean, with `input_tensor`'s dtype; nan for an empty tensor.
 
     >>> tf.reduce_mean([[1.0, 2.0], [3.0, 4.0]], axis=0).numpy()
     array([2., 3.], dtype=float32)
@@ -74,7 +74,7 @@ def _(call: Call, grad: Tensor) -> Gradients:
 
 
 def _count(shape: Sequence[int], axis: Any) -> int:
-    """Returns how many elements a mean is of; 1 where it is of nothing."""
+    """Returns the number of elements of a mean; 1 if there are none."""
     axes = positive_axes(as_axis(axis), len(shape))
     return max(math.prod(shape[i] for i in axes), 1)
 
@@ -82,7 +82,7 @@ def _count(shape: Sequence[int], axis: Any) -> int:
 @Mean.backward
 def _(xp: Any, grad: Any, array: Any, attrs: Mapping[str, Any]) -> Any:
     if grad.dtype.itemsize < 4:
-        raise ValueError("float16 does not count far")
+        raise ValueError("float16 cannot represent large counts")
     count, axis = array.size, attrs["axis"]
     if axis is not None or not count:
         count = _count(array.shape, axis)
@@ -95,13 +95,13 @@ def Max(xp: Any, input_tensor: Any, axis: Any, keepdims: bool) -> Any:
         axis = as_axes(axis)
     if not input_tensor.size:
         return _of_nothing(xp, input_tensor, axis, keepdims, as_dtype(input_tensor.dtype).min)
-    if xp is not CPU.xp:  # CuPy's ufunc does not reduce
+    if xp is not CPU.xp:  # CuPy's ufunc has no `reduce`
         return input_tensor.max(axis, None, keepdims)
     return join(xp, xp.maximum, input_tensor, axis, None, keepdims)
 
 
 def _of_nothing(xp: Any, input_tensor: Any, axis: Any, keepdims: bool, bound: Any) -> Any:
-    """Returns what TensorFlow starts from where there is nothing to compare: the worst value there is."""
+    """Returns TensorFlow's start value, the dtype's worst value, for reductions without elements."""
     shape = xp.add.reduce(input_tensor, axis, None, None, keepdims).shape
     if input_tensor.dtype.kind == "f":
         bound = math.copysign(math.inf, bound)
@@ -110,14 +110,14 @@ def _of_nothing(xp: Any, input_tensor: Any, axis: Any, keepdims: bool, bound: An
 
 @Max.express
 def reduce_max(input_tensor: TensorLike, axis: Axis = None, keepdims: bool = False, name: str | None = None) -> Tensor:
-    """Finds the largest elements along some axes.
+    """Returns the largest elements along some axes.
 
     Args:
-      input_tensor: real numbers, shape `[d0, ..., dn]`.
-      axis: an axis or a list of them, counted from the end if negative; all when None.
+      input_tensor: a tensor of real numbers, shape `[d0, ..., dn]`.
+      axis: an axis or a list of axes, counted from the end if negative; all axes by default.
 
     Returns:
-      The largest elements; of no elements, the smallest value of the dtype.
+      The largest elements; the dtype's smallest value if there are none.
 
     >>> tf.reduce_max([[1, 4], [3, 2]], axis=1).numpy()
     array([4, 3], dtype=int32)
@@ -138,14 +138,14 @@ def Min(xp: Any, input_tensor: Any, axis: Any, keepdims: bool) -> Any:
 
 @Min.express
 def reduce_min(input_tensor: TensorLike, axis: Axis = None, keepdims: bool = False, name: str | None = None) -> Tensor:
-    """Finds the smallest elements along some axes.
+    """Returns the smallest elements along some axes.
 
     Args:
-      input_tensor: real numbers, shape `[d0, ..., dn]`.
-      axis: an axis or a list of them, counted from the end if negative; all when None.
+      input_tensor: a tensor of real numbers, shape `[d0, ..., dn]`.
+      axis: an axis or a list of axes, counted from the end if negative; all axes by default.
 
     Returns:
-      The smallest elements; of no elements, the largest value of the dtype.
+      The smallest elements; the dtype's largest value if there are none.
 
     >>> tf.reduce_min([[1, 4], [3, 2]], axis=1).numpy()
     array([1, 2], dtype=int32)
@@ -154,7 +154,7 @@ def reduce_min(input_tensor: TensorLike, axis: Axis = None, keepdims: bool = Fal
 
 
 def _to_the_extremes(call: Call, grad: Tensor) -> Gradients:
-    """Elements that share the extreme share its gradient."""
+    """Distributes the gradient among all elements that equal the extreme."""
     x, axis = call.inputs[0], call.attrs["axis"]
     shape = reduced_shape(tuple(x.shape), as_axis(axis), True)
     chosen = cast(equal(x, reshape(call.output, shape)), grad.dtype)
@@ -174,14 +174,14 @@ def Prod(xp: Any, input_tensor: Any, axis: Any, keepdims: bool) -> Any:
 
 @Prod.express
 def reduce_prod(input_tensor: TensorLike, axis: Axis = None, keepdims: bool = False, name: str | None = None) -> Tensor:
-    """Multiplies the elements along some axes.
+    """Returns the product of the elements along some axes.
 
     Args:
-      input_tensor: numbers, shape `[d0, ..., dn]`. Integers wrap when they overflow.
-      axis: an axis or a list of them, counted from the end if negative; all when None.
+      input_tensor: a numeric tensor, shape `[d0, ..., dn]`. Integers wrap around on overflow.
+      axis: an axis or a list of axes, counted from the end if negative; all axes by default.
 
     Returns:
-      The products, of `input_tensor`'s dtype; of no elements, 1.
+      The products, with `input_tensor`'s dtype; 1 for an empty tensor.
 
     >>> tf.reduce_prod([[1.0, 2.0], [3.0, 4.0]]).numpy()
     np.float32(24.0)
@@ -191,7 +191,7 @@ def reduce_prod(input_tensor: TensorLike, axis: Axis = None, keepdims: bool = Fa
 
 @Prod.gradient
 def _(call: Call, grad: Tensor) -> Gradients:
-    # The product of all others, one axis after the other; a division by the element would fail at 0.
+    # The product of all other elements, axis by axis; dividing by the element would fail at 0.
     x = call.inputs[0]
     grad = reshape(grad, reduced_shape(tuple(x.shape), as_axis(call.attrs["axis"]), True))
     stages = [x]
@@ -217,14 +217,14 @@ def EuclideanNorm(xp: Any, input_tensor: Any, axis: Any, keepdims: bool) -> Any:
 def reduce_euclidean_norm(
     input_tensor: TensorLike, axis: Axis = None, keepdims: bool = False, name: str | None = None
 ) -> Tensor:
-    """Computes the lengths of vectors: the root of the sum of squares along some axes.
+    """Returns the Euclidean norm along some axes, the square root of the sum of squares.
 
     Args:
-      input_tensor: numbers, shape `[d0, ..., dn]`. Of integers, the length is cut to an integer.
-      axis: an axis or a list of them, counted from the end if negative; all when None.
+      input_tensor: a numeric tensor, shape `[d0, ..., dn]`. For integers, the norm is truncated.
+      axis: an axis or a list of axes, counted from the end if negative; all axes by default.
 
     Returns:
-      The lengths, of `input_tensor`'s dtype.
+      The norms, with `input_tensor`'s dtype.
 
     >>> tf.math.reduce_euclidean_norm([[3.0, 4.0], [6.0, 8.0]], axis=1).numpy()
     array([ 5., 10.], dtype=float32)

@@ -1,4 +1,4 @@
-"""What sums up many elements: variance, deviation, logarithm of a sum of exponentials, counts, moments."""
+"""Statistics: variance, standard deviation, logsumexp, counts and moments."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ from nbtf._types import DTypeLike, TensorLike, as_dtype, bool_, float16, float32
 def reduce_variance(
     input_tensor: TensorLike, axis: Axis = None, keepdims: bool = False, name: str | None = None
 ) -> Tensor:
-    """Computes variances along axes: the mean squared distance from the mean.
+    """Returns variances along axes, the mean squared distance from the mean.
 
     Args:
-      input_tensor: floats or complex numbers, shape `[d0, ..., dn]`.
-      axis: an axis or a list of them, counted from the end if negative; all when None.
+      input_tensor: a tensor of floats or complex numbers, shape `[d0, ..., dn]`.
+      axis: an axis or a list of axes, counted from the end if negative; all axes by default.
 
     Returns:
-      The variances, real.
+      The variances, as real numbers.
 
     >>> tf.math.reduce_variance([1.0, 4.0]).numpy()
     np.float32(2.25)
@@ -49,14 +49,14 @@ def reduce_variance(
 
 
 def reduce_std(input_tensor: TensorLike, axis: Axis = None, keepdims: bool = False, name: str | None = None) -> Tensor:
-    """Computes standard deviations along axes: the root of the variance.
+    """Returns standard deviations along axes, the square roots of the variances.
 
     Args:
-      input_tensor: floats or complex numbers, shape `[d0, ..., dn]`.
-      axis: an axis or a list of them, counted from the end if negative; all when None.
+      input_tensor: a tensor of floats or complex numbers, shape `[d0, ..., dn]`.
+      axis: an axis or a list of axes, counted from the end if negative; all axes by default.
 
     Returns:
-      The deviations, real.
+      The standard deviations, as real numbers.
 
     >>> tf.math.reduce_std([1.0, 4.0]).numpy()
     np.float32(1.5)
@@ -67,11 +67,11 @@ def reduce_std(input_tensor: TensorLike, axis: Axis = None, keepdims: bool = Fal
 def reduce_logsumexp(
     input_tensor: TensorLike, axis: Axis = None, keepdims: bool = False, name: str | None = None
 ) -> Tensor:
-    """Computes `log(sum(exp(x)))` along axes without overflow.
+    """Returns `log(sum(exp(x)))` along axes, computed without overflow.
 
     Args:
       input_tensor: floats, shape `[d0, ..., dn]`.
-      axis: an axis or a list of them, counted from the end if negative; all when None.
+      axis: an axis or a list of axes, counted from the end if negative; all axes by default.
 
     Returns:
       A tensor of `input_tensor`'s dtype.
@@ -95,12 +95,12 @@ def count_nonzero(
     dtype: DTypeLike = int64,
     name: str | None = None,
 ) -> Tensor:
-    """Counts the elements along axes that are not 0, False or empty.
+    """Returns the number of elements along axes that are not 0, False or empty.
 
     Args:
-      input: any dtype, shape `[d0, ..., dn]`.
-      axis: an axis or a list of them, counted from the end if negative; all when None.
-      dtype: of the counts.
+      input: a tensor of any dtype, shape `[d0, ..., dn]`.
+      axis: an axis or a list of axes, counted from the end if negative; all axes by default.
+      dtype: the dtype of the counts; int64 by default.
 
     Returns:
       The counts.
@@ -115,13 +115,13 @@ def count_nonzero(
 
 
 def zero_fraction(value: TensorLike, name: str | None = None) -> Tensor:
-    """Tells which part of the elements is 0.
+    """Returns the fraction of elements that are 0.
 
     Args:
-      value: numbers.
+      value: a numeric tensor.
 
     Returns:
-      A float32 scalar; nan where there are no elements.
+      A float32 scalar; nan for an empty tensor.
 
     >>> tf.math.zero_fraction([0.0, 1.0, 0.0, 3.0]).numpy()
     np.float32(0.5)
@@ -134,11 +134,11 @@ def zero_fraction(value: TensorLike, name: str | None = None) -> Tensor:
 def moments(
     x: TensorLike, axes: Axis, shift: Any = None, keepdims: bool = False, name: str | None = None
 ) -> tuple[Tensor, Tensor]:
-    """Computes means and variances along axes.
+    """Returns means and variances along axes.
 
     Args:
       x: floats, shape `[d0, ..., dn]`; float16 is computed in float32.
-      axes: an axis or a list of them.
+      axes: an axis or a list of axes.
       shift: accepted and ignored.
 
     Returns:
@@ -164,18 +164,18 @@ def accumulate_n(
     tensor_dtype: DTypeLike | None = None,
     name: str | None = None,
 ) -> Tensor:
-    """Adds up tensors of one shape, as `tf.add_n` does, which is the younger name.
+    """Returns the sum of a list of tensors; an older name of `tf.add_n`.
 
     Args:
       inputs: a list of tensors.
-      shape: what their shape must be.
-      tensor_dtype: what their dtype must be.
+      shape: the required shape; not checked by default.
+      tensor_dtype: the required dtype; not checked by default.
 
     Returns:
       Their sum.
 
     Raises:
-      ValueError: the list is empty, or shapes or dtypes differ.
+      ValueError: if `inputs` is empty, or shapes or dtypes differ.
 
     >>> tf.math.accumulate_n([[1, 2], [3, 4]]).numpy()
     array([4, 6], dtype=int32)

@@ -1,4 +1,4 @@
-"""How elements are added along axes: reduce_sum, and the way back from a broadcast, which is a sum."""
+"""Sums along axes: reduce_sum, and the gradient of broadcasting, which is a sum."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from nbtf._types import NUMBERS, TensorLike
 def reduced_shape(
     shape: tuple[int | None, ...], axis: int | tuple[int, ...] | None, keepdims: bool
 ) -> tuple[int | None, ...]:
-    """Returns the shape that is left when axes are reduced."""
+    """Returns the shape that remains after a reduction of axes."""
     axes = positive_axes(axis, len(shape))
     if keepdims:
         return tuple(1 if i in axes else n for i, n in enumerate(shape))
@@ -47,7 +47,7 @@ reduction = partial(
     index_type="Tidx",
     misfit=_misfit_of_axes,
 )
-"""Makes the record of an op that joins the elements along axes; see `op`."""
+"""Returns a decorator that makes a reduction op; see `op`."""
 
 
 @reduction("T -> T", T=NUMBERS)
@@ -59,15 +59,15 @@ def Sum(xp: Any, input_tensor: Any, axis: Any, keepdims: bool) -> Any:
 
 @Sum.express
 def reduce_sum(input_tensor: TensorLike, axis: Axis = None, keepdims: bool = False, name: str | None = None) -> Tensor:
-    """Adds a tensor over some of its axes.
+    """Returns the sum of a tensor over some of its axes.
 
     Args:
-      input_tensor: numbers, shape `[d0, ..., dn]`. Integers wrap when they overflow.
-      axis: an axis or a list of them, counted from the end if negative; all when None.
-      keepdims: keeps the summed axes with length 1.
+      input_tensor: a numeric tensor, shape `[d0, ..., dn]`. Integers wrap around on overflow.
+      axis: an axis or a list of axes, counted from the end if negative; all axes by default.
+      keepdims: whether to keep the summed axes with length 1; False by default.
 
     Returns:
-      The sum, of `input_tensor`'s dtype.
+      The sum, with `input_tensor`'s dtype.
 
     >>> tf.reduce_sum([[1.0, 2.0], [3.0, 4.0]], axis=0).numpy()
     array([4., 6.], dtype=float32)
@@ -81,7 +81,7 @@ def _(call: Call, grad: Tensor) -> Gradients:
 
 
 def spread(grad: Tensor, call: Call) -> Tensor:
-    """Returns the gradient of a reduction, repeated to the shape of what was reduced."""
+    """Returns the gradient of a reduction, broadcast to the shape of its input."""
     attrs, shape = call.attrs, call.inputs[0]._array.shape
     axis = attrs["axis"]
     if axis is None or attrs["keepdims"]:
@@ -90,7 +90,7 @@ def spread(grad: Tensor, call: Call) -> Tensor:
 
 
 def spread_array(xp: Any, grad: Any, array: Any, attrs: Mapping[str, Any]) -> Any:
-    """Does the same with an array."""
+    """Returns the same as `spread`, for arrays."""
     axis, result = attrs["axis"], xp.empty(array.shape, grad.dtype)
     if axis is not None and not attrs["keepdims"]:
         grad = grad.reshape(reduced_shape(array.shape, as_axis(axis), True))
@@ -107,7 +107,7 @@ def _(call: Call, grad: Tensor) -> Gradients:
 
 
 def unbroadcast(grad: Tensor, like: Any) -> Tensor:
-    """Returns a gradient summed back to the shape of an operand that was broadcast."""
+    """Returns a gradient summed to the shape of an operand that was broadcast."""
     shape: tuple[int, ...] = like._array.shape
     if grad._array.shape == shape:
         return grad
@@ -115,7 +115,7 @@ def unbroadcast(grad: Tensor, like: Any) -> Tensor:
 
 
 def unbroadcast_array(xp: Any, grad: Any, like: Any) -> Any:
-    """Does the same with arrays."""
+    """Returns the same as `unbroadcast`, for arrays."""
     shape = like.shape
     if grad.shape == shape:
         return grad
@@ -123,6 +123,6 @@ def unbroadcast_array(xp: Any, grad: Any, like: Any) -> Any:
 
 
 def _broadcast_axes(shape: tuple[int, ...], original: tuple[int, ...]) -> list[int]:
-    """Returns the axes along which something was repeated until it had a shape."""
+    """Returns the axes along which broadcasting repeated the original shape."""
     extra = len(shape) - len(original)
     return [*range(extra), *[i + extra for i, n in enumerate(original) if n == 1 and shape[i + extra] != 1]]

@@ -1,4 +1,4 @@
-"""Whether some or all elements along axes are true."""
+"""Logical reductions: whether any or all elements along axes are true."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from nbtf._ops.reductions.sums import reduction
 from nbtf._runtime.tensor import Tensor
 from nbtf._types import TensorLike
 
-# The records carry TensorFlow's type names, one of which is also the name of a type: hence `typing.Any`.
+# The ops have TensorFlow's type names, one of which is `Any`; hence `typing.Any`.
 
 
 @reduction("bool -> bool")
@@ -20,17 +20,17 @@ def Any(xp: typing.Any, input_tensor: typing.Any, axis: typing.Any, keepdims: bo
 
 @Any.express
 def reduce_any(input_tensor: TensorLike, axis: Axis = None, keepdims: bool = False, name: str | None = None) -> Tensor:
-    """Tells whether some elements along axes are true.
+    """Returns whether any element along axes is true.
 
     Args:
-      input_tensor: bool, shape `[d0, ..., dn]`.
-      axis: an axis or a list of them, counted from the end if negative; all when None.
+      input_tensor: a bool tensor, shape `[d0, ..., dn]`.
+      axis: an axis or a list of axes, counted from the end if negative; all axes by default.
 
     Returns:
-      A bool tensor; of no elements, False.
+      A bool tensor; False for an empty tensor.
 
     Raises:
-      InvalidArgumentError: an axis is outside `[-rank, rank)`, or the elements are not bool.
+      InvalidArgumentError: if an axis is outside `[-rank, rank)`, or the elements are not bool.
 
     >>> tf.reduce_any([[True, False], [False, False]], axis=1).numpy()
     array([ True, False])
@@ -45,17 +45,17 @@ def All(xp: typing.Any, input_tensor: typing.Any, axis: typing.Any, keepdims: bo
 
 @All.express
 def reduce_all(input_tensor: TensorLike, axis: Axis = None, keepdims: bool = False, name: str | None = None) -> Tensor:
-    """Tells whether all elements along axes are true.
+    """Returns whether all elements along axes are true.
 
     Args:
-      input_tensor: bool, shape `[d0, ..., dn]`.
-      axis: an axis or a list of them, counted from the end if negative; all when None.
+      input_tensor: a bool tensor, shape `[d0, ..., dn]`.
+      axis: an axis or a list of axes, counted from the end if negative; all axes by default.
 
     Returns:
-      A bool tensor; of no elements, True.
+      A bool tensor; True for an empty tensor.
 
     Raises:
-      InvalidArgumentError: an axis is outside `[-rank, rank)`, or the elements are not bool.
+      InvalidArgumentError: if an axis is outside `[-rank, rank)`, or the elements are not bool.
 
     >>> tf.reduce_all([[True, True], [True, False]], axis=1).numpy()
     array([ True, False])

@@ -1,1 +1,1 @@
-"""Texts, on the CPU: `tf.strings`."""
+"""String ops, which run on the CPU: `tf.strings`."""

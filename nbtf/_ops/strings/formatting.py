@@ -1,4 +1,4 @@
-"""How TensorFlow's kernels write values: `[1 2 3]`, without commas and without points behind whole numbers."""
+"""Formats values like TensorFlow's kernels: `[1 2 3]`, without commas and without `.0` after integers."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from nbtf._runtime.tensor import Tensor
 from nbtf._types import string
 
 _MARK = "\0\0"
-"""Stands for a tensor while Python lays a structure out; as long as the `{}` that TensorFlow uses."""
+"""Placeholder for a tensor while Python formats a structure; as long as the `{}` that TensorFlow uses."""
 
 _ESCAPES = {9: "\\t", 10: "\\n", 13: "\\r", 34: '\\"', 39: "\\'", 92: "\\\\"} | {
     code: f"\\{code:03o}" for code in (*range(9), 11, 12, *range(14, 32), 127)
@@ -45,19 +45,19 @@ def _format_values(template: str, placeholder: str, summarize: int, values: Sequ
 
 
 def format(template: str, inputs: Any, placeholder: str = "{}", summarize: int = 3, name: str | None = None) -> Tensor:
-    """Puts the values of tensors into a text.
+    """Returns a string with the values of tensors.
 
     Args:
-      template: the text, with placeholders.
-      inputs: a tensor, or a list of them, one for each placeholder.
-      placeholder: what stands for a tensor in the template.
-      summarize: how many elements are shown at both ends of each axis; -1 shows all.
+      template: the text with placeholders.
+      inputs: a tensor, or a list with one tensor per placeholder.
+      placeholder: the placeholder in the template; `{}` by default.
+      summarize: number of elements shown at both ends of each axis, 3 by default; -1 shows all.
 
     Returns:
-      The text, a scalar.
+      A scalar string.
 
     Raises:
-      ValueError: the template has more or fewer placeholders than there are tensors.
+      ValueError: if the numbers of placeholders and tensors differ.
 
     >>> tf.strings.format("{} of {}", (1, tf.constant([1.0, 2.5]))).numpy()
     b'1 of [1 2.5]'
@@ -79,7 +79,7 @@ def format(template: str, inputs: Any, placeholder: str = "{}", summarize: int =
 
 
 def values_text(tensor: Tensor, summarize: int) -> str:
-    """Returns the values of a tensor as kernels write them, `summarize` at both ends of each axis; all if negative."""
+    """Returns a tensor's values in the kernels' format, `summarize` at both ends of each axis; all if negative."""
     array = tensor._host_copy()
     return _axis_text(array, _writer(array.dtype), summarize, 1) if array.size or not array.ndim else "[]"
 
@@ -101,7 +101,7 @@ def _ends(array: Any, summarize: int) -> Sequence[Any]:
 
 
 def _writer(dtype: Any) -> Callable[[Any], str]:
-    """Returns what writes one element of an array."""
+    """Returns the function that formats one element of an array."""
     letter = dtype.kind
     if letter == "f":
         return lambda value: short_float(float(value), dtype.itemsize < 8)
@@ -120,7 +120,7 @@ def _writer(dtype: Any) -> Callable[[Any], str]:
 
 
 class _Placeholder:
-    """A tensor, as far as `pprint` needs to know it."""
+    """Stands for a tensor in `pprint`."""
 
     __slots__ = ()
 
@@ -129,7 +129,7 @@ class _Placeholder:
 
 
 def inputs_text(inputs: Sequence[Any], sep: str, summarize: int) -> str:
-    """Returns what `tf.print` writes of its arguments: texts as they are, tensors in structures where they stand."""
+    """Returns the text that `tf.print` writes: strings unchanged, tensors in place within structures."""
     if len(inputs) == 1 and getattr(inputs[0], "dtype", None) is string and not len(inputs[0].shape):
         return inputs[0].numpy().decode("utf-8", "surrogateescape")
     return sep.join(_one_text(value, summarize) for value in inputs)
@@ -147,7 +147,7 @@ def _one_text(value: Any, summarize: int) -> str:
 
 
 def _marked(value: Any, tensors: list[Any]) -> Any:
-    """Returns a structure with placeholders for the tensors, which are listed in the order in which they are shown."""
+    """Returns a structure with placeholders for its tensors, and appends these to `tensors` in display order."""
     if isinstance(value, dict):
         known = cast("dict[Any, Any]", value)
         return {key: _marked(known[key], tensors) for key in _sorted(known)}
@@ -156,7 +156,7 @@ def _marked(value: Any, tensors: list[Any]) -> Any:
         container = cast("Any", value).__class__
         return (
             container(*items) if hasattr(container, "_fields") else container(items)
-        )  # a named tuple takes them one by one
+        )  # a named tuple takes its fields as separate arguments
     if isinstance(value, Buffer | RaggedTensor | SparseTensor):
         tensors.append(value)
         return _Placeholder()

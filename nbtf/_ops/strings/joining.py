@@ -1,4 +1,4 @@
-"""How texts are joined: of several tensors, or over the axes of one. All of it runs on the CPU."""
+"""Joins the strings of several tensors, or those of one tensor over axes. Everything runs on the CPU."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ def StringJoin(xp: Any, inputs: list[Any], separator: str) -> Any:
 
 
 def join(inputs: Any, separator: str = "", name: str | None = None) -> Any:
-    """Joins texts that stand at the same place in several tensors.
+    """Returns the elementwise concatenation of several string tensors.
 
     Args:
-      inputs: a list of tensors of texts, of one shape; scalars go with any. Or of ragged tensors.
-      separator: what stands between them.
+      inputs: a list of string tensors of the same shape (scalars fit any shape), or of ragged tensors.
+      separator: the text between the strings; empty by default.
 
     Returns:
-      Texts in that shape.
+      A string tensor of this shape.
 
     >>> tf.strings.join(["Gray", ["wolf", "fox"]], separator=" ").numpy()
     array([b'Gray wolf', b'Gray fox'], dtype=object)
@@ -54,7 +54,7 @@ def _(inputs: Sequence[Spec], separator: str) -> Spec:
 
 
 def _joined_shape(shapes: Sequence[tuple[int | None, ...]]) -> tuple[int | None, ...]:
-    """Returns the one shape that tensors have, apart from scalars."""
+    """Returns the common shape of tensors, ignoring scalars."""
     not_scalar = [shape for shape in shapes if shape]
     for other in not_scalar[1:]:
         if other != not_scalar[0]:
@@ -67,7 +67,7 @@ def ReduceJoin(xp: Any, inputs: Any, axis: Any, keepdims: bool, separator: str) 
     axes = _axes(axis, inputs.ndim)
     remaining = [i for i in range(inputs.ndim) if i not in axes]
     shape = [inputs.shape[i] for i in remaining]
-    rows = inputs.transpose(*remaining, *reversed(axes)).reshape(*shape, -1)  # the axis named first runs fastest
+    rows = inputs.transpose(*remaining, *reversed(axes)).reshape(*shape, -1)  # the first named axis varies fastest
     result = xp.empty(shape, object)
     flat = result.reshape(-1)
     for position, texts in enumerate(rows.reshape(flat.size, -1)):
@@ -86,19 +86,19 @@ def _axes(axis: Any, rank: int) -> list[int]:
 def reduce_join(
     inputs: Any, axis: Any = None, keepdims: bool = False, separator: str = "", name: str | None = None
 ) -> Tensor:
-    """Joins the texts of a tensor over some of its axes.
+    """Returns the strings of a tensor joined over some of its axes.
 
     Args:
-      inputs: texts; or a ragged tensor, over its last axis.
-      axis: an axis or a list of them, the one along which to join first in front; all when None.
-      keepdims: keeps the joined axes with length 1.
-      separator: what stands between the texts.
+      inputs: a string tensor, or a ragged tensor, which is joined over its last axis.
+      axis: an axis or a list of axes, the one to join first in front; all axes by default.
+      keepdims: whether to keep the joined axes with length 1; False by default.
+      separator: the text between the strings; empty by default.
 
     Returns:
-      The joined texts.
+      The joined strings.
 
     Raises:
-      OutOfRangeError: an axis is outside `[-rank, rank)`.
+      OutOfRangeError: if an axis is outside `[-rank, rank)`.
 
     >>> tf.strings.reduce_join([["a", "b"], ["c", "d"]], axis=1, separator="-").numpy()
     array([b'a-b', b'c-d'], dtype=object)
@@ -113,7 +113,7 @@ def _joined_rows(ragged: RaggedTensor, axis: Any, separator: str) -> Any:
     if axis is None:
         return reduce_join(ragged.flat_values, separator=separator)
     if as_axis(axis) not in (-1, rank - 1):
-        raise InvalidArgumentError("ragged texts are joined over their last axis")
+        raise InvalidArgumentError("A ragged tensor can be joined only over its last axis")
     if isinstance(ragged.values, RaggedTensor):
         return ragged.with_values(_joined_rows(ragged.values, -1, separator))
     between = separator.encode()

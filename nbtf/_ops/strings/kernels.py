@@ -1,4 +1,4 @@
-"""How texts are read and changed, one at a time: what the string ops do with each element."""
+"""Kernels of the string ops: how each element is read and changed."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from typing import Any
 from nbtf.errors import InvalidArgumentError
 
 ENCODED_AS = {"UTF-8": "utf-8", "UTF-16-BE": "utf-16-be", "UTF-32-BE": "utf-32-be"}
-"""The encodings that can be written, and Python's names for them."""
+"""The supported output encodings and Python's names for them."""
 
 
 def each(xp: Any, function: Callable[[Any], Any], dtype: Any, array: Any) -> Any:
-    """Returns an array of what a function makes of the elements of another."""
+    """Returns an array with the results of a function for each element of another array."""
     return filled(xp, map(function, array.ravel().tolist()), array.shape, dtype)
 
 
 def filled(xp: Any, items: Iterable[Any], shape: tuple[int, ...], dtype: Any) -> Any:
-    """Returns an array of these items, of a shape and a dtype; whoever reads them one by one raises what they raise."""
+    """Returns an array of items with a shape and dtype; errors raised while iterating are passed on."""
     return xp.fromiter(items, dtype, prod(shape)).reshape(shape)
 
 
@@ -31,17 +31,17 @@ def filled(xp: Any, items: Iterable[Any], shape: tuple[int, ...], dtype: Any) ->
 
 
 def decoded(data: bytes, encoding: str, errors: str, replacement: int, control: bool = False) -> list[int]:
-    """Returns the code points of an encoded text.
+    """Returns the code points of an encoded string.
 
     Args:
-      data: the text.
-      encoding: Python's or TensorFlow's name.
+      data: the encoded string.
+      encoding: Python's or TensorFlow's name of the encoding.
       errors: `strict`, `replace` or `ignore`.
-      replacement: what stands for bytes that cannot be read.
-      control: whether it stands for control characters as well.
+      replacement: the code point that replaces invalid bytes.
+      control: whether to replace control characters as well; False by default.
 
     Raises:
-      InvalidArgumentError: bytes cannot be read and `errors` is `strict`, or there is no such encoding.
+      InvalidArgumentError: if bytes are invalid and `errors` is `strict`, or the encoding is unknown.
     """
     codec = _codec(encoding)
     points: list[int] = []
@@ -68,7 +68,7 @@ def _codec(encoding: str) -> str:
 
 
 def encoded(points: Sequence[int], encoding: str, errors: str, replacement: int) -> bytes:
-    """Returns the text of code points; see `decoded`."""
+    """Returns the encoded string of code points; see `decoded`."""
     code_points: list[int] = []
     for point in points:
         if 0 <= point < 0xD800 or 0xDFFF < point <= 0x10FFFF:
@@ -81,12 +81,12 @@ def encoded(points: Sequence[int], encoding: str, errors: str, replacement: int)
 
 
 def characters(text: bytes) -> int:
-    """Returns the number of characters of a text in UTF-8, well formed or not."""
+    """Returns the number of characters in a UTF-8 string, whether well-formed or not."""
     return sum(byte & 0xC0 != 0x80 for byte in text)
 
 
 def substrings(texts: list[bytes], begins: list[int], lengths: list[int], unit: str) -> Iterator[bytes]:
-    """Yields a part of each text; see `part`."""
+    """Yields a substring of each string; see `part`."""
     if unit == "BYTE" and min(begins, default=0) >= 0 <= min(lengths, default=0):
         for text, begin, length in zip(texts, begins, lengths, strict=True):
             if begin > len(text):
@@ -98,23 +98,23 @@ def substrings(texts: list[bytes], begins: list[int], lengths: list[int], unit: 
 
 
 def same_part(texts: list[bytes], begin: int, length: int) -> list[bytes] | None:
-    """Returns so many bytes of each text from one position on; None where not all texts have it."""
+    """Returns `length` bytes of each string from a position; None if not all strings have that position."""
     if begin < 0 or length < 0:
         return None
     pieces = list(map(itemgetter(slice(begin, begin + length)), texts))
-    if not all(pieces) and min(map(len, texts)) < begin:  # a piece is empty at the end of a text, or behind it
+    if not all(pieces) and min(map(len, texts)) < begin:  # a piece is empty at or after the end of a string
         return None
     return pieces
 
 
 def part(text: bytes, pos: int, length: int, unit: str) -> bytes:
-    """Returns `length` bytes or characters from `pos`, which counts from the end if negative; fewer at the end.
+    """Returns up to `length` bytes or characters from `pos`, which counts from the end if negative.
 
-    A negative `length` of bytes means all that follow. A negative number of characters means none, as in TensorFlow,
-    and is refused if `pos` is negative.
+    For bytes, a negative `length` means all that follow. For characters, it means none, as in TensorFlow,
+    and raises an error if `pos` is negative.
 
     Raises:
-      IndexError: `pos` is outside.
+      IndexError: if `pos` is out of range.
     """
     units: Any = text if unit == "BYTE" else text.decode("utf-8", "surrogateescape")
     count = len(units)
@@ -131,10 +131,10 @@ def part(text: bytes, pos: int, length: int, unit: str) -> bytes:
 
 @lru_cache(maxsize=64)
 def pattern(text: bytes) -> re.Pattern[str]:
-    r"""Returns a compiled pattern; digits, blanks and letters of `\d`, `\s`, `\w` are ASCII's, as in RE2.
+    r"""Returns a compiled pattern; `\d`, `\s` and `\w` match ASCII only, as in RE2.
 
     Raises:
-      InvalidArgumentError: it cannot be read.
+      InvalidArgumentError: if the pattern is invalid.
     """
     source = text.decode("utf-8", "surrogateescape")
     try:
@@ -144,10 +144,10 @@ def pattern(text: bytes) -> re.Pattern[str]:
 
 
 def replacement(source: bytes, rewrite: str, everywhere: bool) -> Callable[[bytes], bytes]:
-    r"""Returns what writes the matches of a pattern anew; `\0` to `\9` in `rewrite` are what was matched.
+    r"""Returns a function that replaces matches of a pattern; `\0` to `\9` in `rewrite` refer to the match.
 
     Raises:
-      InvalidArgumentError: the pattern cannot be read.
+      InvalidArgumentError: if the pattern is invalid.
     """
     regex, count = pattern(source), 0 if everywhere else 1
     if not _matches_something(regex):
@@ -167,7 +167,7 @@ def replacement(source: bytes, rewrite: str, everywhere: bool) -> Callable[[byte
 
 
 def _writer(rewrite: Any) -> Any:
-    r"""Returns what `re` writes for a match: a text that it takes as it is, or a function where groups stand in it."""
+    r"""Returns the replacement for `re`: a literal string, or a function if `rewrite` refers to groups."""
     references: Any = r"\\([0-9\\])"
     backslash: Any = "\\"
     if isinstance(rewrite, bytes):
@@ -194,7 +194,7 @@ def _writer(rewrite: Any) -> Any:
 
 
 def _matches_something(regex: re.Pattern[str]) -> bool:
-    """Tells whether every match has a character: then `re` and RE2 find the same ones."""
+    """Returns whether no match is empty, in which case `re` and RE2 find the same matches."""
     try:
         return import_module("re._parser").parse(regex.pattern, regex.flags).getwidth()[0] > 0
     except (ImportError, AttributeError):  # the parser is private to Python
@@ -203,7 +203,7 @@ def _matches_something(regex: re.Pattern[str]) -> bool:
 
 @lru_cache(maxsize=64)
 def _of_bytes(source: bytes) -> re.Pattern[bytes] | None:
-    """Returns the pattern for texts in ASCII, which need not be decoded; None where bytes have no such pattern."""
+    """Returns the pattern for undecoded ASCII strings, or None if it has no bytes form."""
     try:
         return re.compile(source) if source.isascii() else None
     except (re.error, ValueError):
@@ -211,7 +211,7 @@ def _of_bytes(source: bytes) -> re.Pattern[bytes] | None:
 
 
 def full_match(source: bytes) -> Callable[[bytes], bool]:
-    """Returns what tells whether a text matches from beginning to end."""
+    """Returns a function that reports whether a string matches completely."""
     regex, of_bytes = pattern(source), _of_bytes(source)
 
     def matches(text: bytes) -> bool:
@@ -223,13 +223,13 @@ def full_match(source: bytes) -> Callable[[bytes], bool]:
 
 
 def replaced(text: bytes, regex: re.Pattern[str], rewrite: str, everywhere: bool) -> bytes:
-    r"""Returns a text with the matches of a pattern written anew; `\0` to `\9` in `rewrite` are what was matched."""
+    r"""Returns a string with matches of a pattern replaced; `\0` to `\9` in `rewrite` refer to the match."""
     subject = text.decode("utf-8", "surrogateescape")
     pieces: list[str] = []
     copied, end = 0, -1
     for match in regex.finditer(subject):
         if match.start() == match.end() == end:
-            continue  # RE2 finds no empty match right behind another match
+            continue  # RE2 finds no empty match directly after another match
         pieces += subject[copied : match.start()], _rewritten(match, rewrite)
         copied = end = match.end()
         if not everywhere:

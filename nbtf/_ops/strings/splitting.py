@@ -1,4 +1,4 @@
-"""How texts are cut into words and bytes, and what their bytes are as numbers. All of it runs on the CPU."""
+"""Splits strings into words or bytes, and reads their bytes as numbers. Everything runs on the CPU."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from nbtf.errors import InvalidArgumentError
 
 
 def _pieces(xp: Any, texts: Any, cut: Callable[[bytes], Sequence[bytes]]) -> list[Any]:
-    """Returns the pieces of a vector of texts as TensorFlow's ops do: places in a matrix, pieces, its shape."""
+    """Returns the pieces of a vector of strings like TensorFlow's ops: positions in a matrix, pieces, and its shape."""
     rows = list(map(cut, texts.tolist()))
     lengths = xp.fromiter(map(len, rows), int64.np_dtype, len(rows))
     values = kernels.filled(xp, chain.from_iterable(rows), (int(lengths.sum()),), object)
@@ -40,21 +40,21 @@ def StringSplitV2(xp: Any, input: Any, sep: Any, maxsplit: int) -> list[Any]:
 
 
 def _words(text: bytes, maxsplit: int) -> list[bytes]:
-    """Returns words; as in TensorFlow, what follows the last allowed cut is a piece even where nothing does."""
+    """Returns the words; as in TensorFlow, the rest after the last allowed split is a piece even if it is empty."""
     words = text.split(None, maxsplit)
     return [*words, b""] if len(words) == maxsplit else words
 
 
 def split(input: Any, sep: Any = None, maxsplit: int = -1, name: str | None = None) -> Any:
-    """Cuts texts into words.
+    """Splits strings into words.
 
     Args:
-      input: texts, of any shape or ragged.
-      sep: what stands between words; any run of blanks when None or empty.
-      maxsplit: how often a text is cut at most; -1 means always.
+      input: a string tensor of any shape, or a ragged tensor.
+      sep: the separator; by default, or if empty, any run of whitespace.
+      maxsplit: maximum number of splits per string; unlimited by default (-1).
 
     Returns:
-      The words: a vector for a scalar, else a ragged tensor with one axis more.
+      The words: a vector for a scalar, otherwise a ragged tensor with one more axis.
 
     >>> tf.strings.split("Gray wolf").numpy()
     array([b'Gray', b'wolf'], dtype=object)
@@ -67,7 +67,7 @@ def split(input: Any, sep: Any = None, maxsplit: int = -1, name: str | None = No
 
 @op("string string -> int64 string int64", data_dependent=True, cpu_only=True)
 def StringSplit(xp: Any, input: Any, delimiter: Any, skip_empty: bool) -> list[Any]:
-    # TensorFlow's first op for splitting: only cutting into bytes, an empty delimiter, is still asked of it.
+    # TensorFlow's first op for splitting; today it is used only to split into bytes, with an empty delimiter.
     return _pieces(xp, input, lambda text: [text[i : i + 1] for i in range(len(text))])
 
 
@@ -78,10 +78,10 @@ def _(*texts: Spec, **attrs: Any) -> list[Spec]:
 
 
 def bytes_split(input: Any, name: str | None = None) -> Any:
-    """Cuts texts into bytes.
+    """Splits strings into bytes.
 
     Returns:
-      Texts of one byte: a vector for a scalar, else a ragged tensor with one axis more.
+      Strings of one byte: a vector for a scalar, otherwise a ragged tensor with one more axis.
 
     >>> tf.strings.bytes_split("Duck").numpy()
     array([b'D', b'u', b'c', b'k'], dtype=object)
@@ -97,7 +97,7 @@ def _ragged(components: Sequence[Tensor]) -> RaggedTensor:
 
 
 def cut_texts(input: Any, cut: Callable[[Tensor], RaggedTensor]) -> Any:
-    """Applies what cuts a vector of texts to texts of any shape."""
+    """Applies a function that splits a vector of strings to strings of any shape."""
     if isinstance(input, RaggedTensor):
         return input.with_values(cut_texts(input.values, cut))
     texts = as_tensor(input, string)
@@ -160,19 +160,19 @@ def decode_raw(
     fixed_length: int | None = None,
     name: str | None = None,
 ) -> Tensor:
-    """Reads the bytes of texts as numbers.
+    """Returns the bytes of strings as numbers.
 
     Args:
-      input_bytes: texts of one length.
-      out_type: the dtype that they are read as.
-      little_endian: whether the lowest byte of a number comes first.
-      fixed_length: a number of bytes to which each text is cut or filled up with zeros first.
+      input_bytes: a tensor of strings of the same length.
+      out_type: the dtype of the numbers.
+      little_endian: whether a number's lowest byte comes first; True by default.
+      fixed_length: number of bytes to which each string is first truncated or zero-padded; none by default.
 
     Returns:
-      Numbers, with one axis more.
+      A tensor with one more axis.
 
     Raises:
-      InvalidArgumentError: the texts differ in length, or it is no multiple of a number's.
+      InvalidArgumentError: if the strings differ in length, or the length is not a multiple of the dtype's size.
 
     >>> tf.io.decode_raw("Duck", tf.uint8).numpy()
     array([ 68, 117,  99, 107], dtype=uint8)

@@ -1,4 +1,4 @@
-"""How texts are changed, measured and read as numbers, each element for itself. All of it runs on the CPU."""
+"""Elementwise string ops: change, measure and convert. Everything runs on the CPU."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ UNITS = ("BYTE", "UTF8_CHAR")
 
 
 def as_unit(value: Any) -> str:
-    """Returns what lengths are counted in."""
+    """Returns the unit of lengths."""
     if value not in UNITS:
         allowed = ", ".join(f'"{unit}"' for unit in UNITS)
         text = f"Value for attr 'unit' of \"{value}\" is not in the list of allowed values: {allowed}"
@@ -36,14 +36,14 @@ def StringLower(xp: Any, input: Any, encoding: str) -> Any:
 
 @takes_ragged
 def lower(input: Any, encoding: str = "", name: str | None = None) -> Tensor:
-    """Makes capital letters small.
+    """Returns strings in lower case.
 
     Args:
-      input: texts, of any shape or ragged.
-      encoding: `"utf-8"` for all letters; empty for those of ASCII.
+      input: a string tensor of any shape, or a ragged tensor.
+      encoding: `"utf-8"` for all letters; by default only ASCII letters.
 
     Raises:
-      InvalidArgumentError: another encoding.
+      InvalidArgumentError: if `encoding` is unknown.
 
     >>> tf.strings.lower("Gray WOLF").numpy()
     b'gray wolf'
@@ -61,14 +61,14 @@ def StringUpper(xp: Any, input: Any, encoding: str) -> Any:
 
 @takes_ragged
 def upper(input: Any, encoding: str = "", name: str | None = None) -> Tensor:
-    """Makes small letters capital.
+    """Returns strings in upper case.
 
     Args:
-      input: texts, of any shape or ragged.
-      encoding: `"utf-8"` for all letters; empty for those of ASCII.
+      input: a string tensor of any shape, or a ragged tensor.
+      encoding: `"utf-8"` for all letters; by default only ASCII letters.
 
     Raises:
-      InvalidArgumentError: another encoding.
+      InvalidArgumentError: if `encoding` is unknown.
 
     >>> tf.strings.upper(["a", "b"]).numpy()
     array([b'A', b'B'], dtype=object)
@@ -88,7 +88,7 @@ def StringStrip(xp: Any, input: Any) -> Any:
 
 @takes_ragged
 def strip(input: Any, name: str | None = None) -> Tensor:
-    """Takes blanks from both ends.
+    """Returns strings without leading and trailing whitespace.
 
     >>> tf.strings.strip("  wolf ").numpy()
     b'wolf'
@@ -103,17 +103,17 @@ def StringLength(xp: Any, input: Any, unit: str) -> Any:
 
 @takes_ragged
 def length(input: Any, unit: str = "BYTE", name: str | None = None) -> Tensor:
-    """Returns how long texts are.
+    """Returns the lengths of strings.
 
     Args:
-      input: texts, of any shape or ragged.
-      unit: `"BYTE"`, or `"UTF8_CHAR"` for characters.
+      input: a string tensor of any shape, or a ragged tensor.
+      unit: `"BYTE"` (default), or `"UTF8_CHAR"` for characters.
 
     Returns:
-      Lengths, int32, in the same shape.
+      The lengths, int32, with the same shape.
 
     Raises:
-      InvalidArgumentError: another unit.
+      InvalidArgumentError: if `unit` is unknown.
 
     >>> tf.strings.length(["wolf", "Bär"], unit="UTF8_CHAR").numpy()
     array([4, 3], dtype=int32)
@@ -133,7 +133,7 @@ def Substr(xp: Any, input: Any, pos: Any, len: Any, unit: str) -> Any:
     try:
         pieces.extend(kernels.substrings(texts, begins, lengths, unit))
     except IndexError as outside:
-        index = pieces.__len__()  # what came before it is there
+        index = pieces.__len__()  # all earlier pieces exist
         text = texts[index].decode("utf-8", "replace")
         message = f"pos {outside} out of range for string b'{text}' at index {index}"
         raise InvalidArgumentError(message) from None
@@ -142,19 +142,19 @@ def Substr(xp: Any, input: Any, pos: Any, len: Any, unit: str) -> Any:
 
 @takes_ragged
 def substr(input: Any, pos: Any, len: Any, unit: str = "BYTE", name: str | None = None) -> Tensor:
-    """Returns a part of each text.
+    """Returns a substring of each string.
 
     Args:
-      input: texts, of any shape or ragged.
-      pos: where the part begins, counted from the end if negative; one number or one for each text.
-      len: how long it is; shorter at the end of a text.
-      unit: what `pos` and `len` count: `"BYTE"`, or `"UTF8_CHAR"` for characters.
+      input: a string tensor of any shape, or a ragged tensor.
+      pos: the start, counted from the end if negative; one number, or one per string.
+      len: the length; shorter at the end of a string.
+      unit: the unit of `pos` and `len`: `"BYTE"` (default), or `"UTF8_CHAR"` for characters.
 
     Returns:
-      The parts, in the same shape.
+      The substrings, with the same shape.
 
     Raises:
-      InvalidArgumentError: a part begins outside its text.
+      InvalidArgumentError: if a substring starts outside its string.
 
     >>> tf.strings.substr("Gray wolf", 5, 4).numpy()
     b'wolf'
@@ -170,17 +170,17 @@ def StringToNumber(xp: Any, string_tensor: Any, out_type: DType) -> Any:
 
 @takes_ragged
 def to_number(input: Any, out_type: DTypeLike = float32, name: str | None = None) -> Tensor:
-    """Reads texts as numbers.
+    """Returns the numbers in strings.
 
     Args:
-      input: texts, of any shape or ragged.
-      out_type: float32, float64, int32, int64, uint32 or uint64.
+      input: a string tensor of any shape, or a ragged tensor.
+      out_type: the dtype: float32 (default), float64, int32, int64, uint32 or uint64.
 
     Returns:
-      The numbers, in the same shape.
+      The numbers, with the same shape.
 
     Raises:
-      InvalidArgumentError: a text says no number, or one that the dtype does not have.
+      InvalidArgumentError: if a string is not a number, or the number does not fit the dtype.
 
     >>> tf.strings.to_number(["1", "2.5"]).numpy()
     array([1. , 2.5], dtype=float32)
@@ -208,10 +208,10 @@ def AsString(xp: Any, input: Any, precision: int, scientific: bool, shortest: bo
     if kind == "b":
         return kernels.each(xp, lambda value: str(value).lower().encode(), object, input)
     padding, digits = str(width) if width > -1 else "", f".{precision}" if precision > -1 else ""
-    if kind == "O":  # the flags of numbers do nothing, and without a width a text stays whole
+    if kind == "O":  # number flags have no effect, and without a width a string is not truncated
         form = f"%{fill if fill == '-' else ''}{padding}{digits}s".encode()
         return kernels.each(xp, lambda text: form % text, object, input) if width > 0 else input.copy()
-    if kind in "iu":  # what has no sign has no room for one
+    if kind in "iu":  # unsigned numbers reserve no place for a sign
         form = f"%{'' if kind == 'u' and fill in ' +' else fill}{padding}d"
         return kernels.filled(xp, numbers.written(form, input.ravel().tolist()), input.shape, object)
     values, letter = input.ravel().tolist(), "e" if scientific else "g" if shortest else "f"
@@ -246,18 +246,18 @@ def as_string(
     fill: str = "",
     name: str | None = None,
 ) -> Tensor:
-    """Writes numbers and truth values as texts.
+    """Returns numbers and bools as strings.
 
     Args:
-      input: a tensor of any dtype and shape, or a ragged one.
-      precision: digits behind the point; 6 when -1. For numbers with a fraction only.
-      scientific: writes `1.5e+10`.
-      shortest: writes whatever is shorter, `1.5e+10` or `1.5`.
-      width: how long a text is at least.
-      fill: what fills it: nothing or a blank, `"0"`; `"-"` fills at the right.
+      input: a tensor of any dtype and shape, or a ragged tensor.
+      precision: digits after the decimal point, for floats only; 6 by default (-1).
+      scientific: whether to use the notation `1.5e+10`; False by default.
+      shortest: whether to use the shorter of both notations; False by default.
+      width: minimum length of a string; none by default.
+      fill: the padding: spaces (default) or `"0"`; `"-"` pads at the right.
 
     Raises:
-      InvalidArgumentError: the dtype cannot be written so.
+      InvalidArgumentError: if the format is not supported for the dtype.
 
     >>> tf.strings.as_string(3.14159, precision=2).numpy()
     b'3.14'
@@ -277,16 +277,16 @@ def StaticRegexReplace(xp: Any, input: Any, pattern: str, rewrite: str, replace_
 def regex_replace(
     input: Any, pattern: Any, rewrite: Any, replace_global: bool = True, name: str | None = None
 ) -> Tensor:
-    r"""Writes what a pattern matches anew.
+    r"""Returns strings with matches of a pattern replaced.
 
     Args:
-      input: texts, of any shape or ragged.
-      pattern: a regular expression in the syntax of Python's `re`, which covers most of RE2's.
-      rewrite: what stands there afterwards; `\1` is the first group of the match.
-      replace_global: replaces all matches, not the first alone.
+      input: a string tensor of any shape, or a ragged tensor.
+      pattern: a regular expression in the Python `re` syntax, which covers most of RE2's.
+      rewrite: the replacement; `\1` is the first group of the match.
+      replace_global: whether to replace all matches (default) or only the first.
 
     Raises:
-      InvalidArgumentError: the pattern cannot be read.
+      InvalidArgumentError: if the pattern is invalid.
 
     >>> tf.strings.regex_replace("Gray wolf", "[aeiou]", "-").numpy()
     b'Gr-y w-lf'
@@ -303,17 +303,17 @@ def StaticRegexFullMatch(xp: Any, input: Any, pattern: str) -> Any:
 
 @takes_ragged
 def regex_full_match(input: Any, pattern: Any, name: str | None = None) -> Tensor:
-    """Tells which texts match a pattern from beginning to end.
+    """Returns whether each string matches a pattern completely.
 
     Args:
-      input: texts, of any shape or ragged.
-      pattern: a regular expression in the syntax of Python's `re`, which covers most of RE2's.
+      input: a string tensor of any shape, or a ragged tensor.
+      pattern: a regular expression in the Python `re` syntax, which covers most of RE2's.
 
     Returns:
-      Truth values, in the same shape.
+      A bool tensor of the same shape.
 
     Raises:
-      InvalidArgumentError: the pattern cannot be read.
+      InvalidArgumentError: if the pattern is invalid.
 
     >>> tf.strings.regex_full_match(["wolf", "fox"], "w.*").numpy()
     array([ True, False])
@@ -322,7 +322,7 @@ def regex_full_match(input: Any, pattern: Any, name: str | None = None) -> Tenso
 
 
 def _plain(text: Any) -> str:
-    """Returns Python text of a text or of a scalar tensor."""
+    """Returns a string or a scalar string tensor as a Python string."""
     plain = text.numpy() if hasattr(text, "numpy") else text
     return plain.decode() if isinstance(plain, bytes) else plain
 

@@ -1,4 +1,4 @@
-"""How texts are read as code points, cut into characters and written again. All of it runs on the CPU."""
+"""Decodes strings to code points, splits them into characters, and encodes them. Everything runs on the CPU."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from nbtf._types import int32, int64, string
 from nbtf.errors import InvalidArgumentError
 
 REPLACEMENT = 0xFFFD
-"""Unicode's sign for what could not be read."""
+"""Unicode's replacement character."""
 
 
 @op("string -> int64 int32", data_dependent=True, cpu_only=True)
@@ -52,20 +52,20 @@ def unicode_decode(
     replace_control_characters: bool = False,
     name: str | None = None,
 ) -> Any:
-    """Reads texts as code points.
+    """Returns the code points of strings.
 
     Args:
-      input: texts, of any shape or ragged.
-      input_encoding: `"UTF-8"`, `"UTF-16-BE"`, `"UTF-32-BE"` or another that Python knows.
-      errors: what happens to bytes that cannot be read: `"replace"`, `"ignore"` or `"strict"`, which raises.
-      replacement_char: the code point that replaces them.
-      replace_control_characters: whether it replaces control characters as well.
+      input: a string tensor of any shape, or a ragged tensor.
+      input_encoding: `"UTF-8"`, `"UTF-16-BE"`, `"UTF-32-BE"` or any other encoding that Python supports.
+      errors: how to handle invalid bytes: `"replace"` (default), `"ignore"`, or `"strict"` to raise an error.
+      replacement_char: the code point that replaces invalid input; U+FFFD by default.
+      replace_control_characters: whether to replace control characters as well; False by default.
 
     Returns:
-      Code points, int32: a vector for a scalar, else a ragged tensor with one axis more.
+      The code points, int32: a vector for a scalar, otherwise a ragged tensor with one more axis.
 
     Raises:
-      InvalidArgumentError: bytes cannot be read and `errors` is `"strict"`, or there is no such encoding.
+      InvalidArgumentError: if bytes are invalid and `errors` is `"strict"`, or the encoding is unknown.
 
     >>> tf.strings.unicode_decode("Bär", "UTF-8").numpy()
     array([ 66, 228, 114], dtype=int32)
@@ -112,20 +112,20 @@ def unicode_encode(
     replacement_char: int = REPLACEMENT,
     name: str | None = None,
 ) -> Any:
-    """Writes code points as texts.
+    """Returns code points encoded as strings.
 
     Args:
-      input: code points, int32, shape `[..., n]` or ragged: one text for each row.
+      input: code points, int32, shape `[..., n]` or ragged; each row becomes one string.
       output_encoding: `"UTF-8"`, `"UTF-16-BE"` or `"UTF-32-BE"`.
-      errors: what happens to numbers that are no code points: `"replace"`, `"ignore"` or `"strict"`, which raises.
-      replacement_char: the code point that replaces them.
+      errors: how to handle invalid code points: `"replace"` (default), `"ignore"`, or `"strict"` to raise an error.
+      replacement_char: the code point that replaces invalid input; U+FFFD by default.
 
     Returns:
-      The texts, with one axis less.
+      The strings, with one axis less.
 
     Raises:
-      ValueError: a scalar.
-      InvalidArgumentError: a number is no code point and `errors` is `"strict"`.
+      ValueError: if `input` is a scalar.
+      InvalidArgumentError: if a number is not a code point and `errors` is `"strict"`.
 
     >>> tf.strings.unicode_encode([66, 228, 114], "UTF-8").numpy().decode()
     'Bär'
@@ -156,19 +156,19 @@ def unicode_split(
     replacement_char: int = REPLACEMENT,
     name: str | None = None,
 ) -> Any:
-    r"""Cuts texts into characters.
+    r"""Splits strings into characters.
 
     Args:
-      input: texts, of any shape or ragged.
+      input: a string tensor of any shape, or a ragged tensor.
       input_encoding: `"UTF-8"`, `"UTF-16-BE"` or `"UTF-32-BE"`.
-      errors: what happens to bytes that cannot be read: `"replace"`, `"ignore"` or `"strict"`, which raises.
-      replacement_char: the code point that replaces them.
+      errors: how to handle invalid bytes: `"replace"` (default), `"ignore"`, or `"strict"` to raise an error.
+      replacement_char: the code point that replaces invalid input; U+FFFD by default.
 
     Returns:
-      Texts of one character: a vector for a scalar, else a ragged tensor with one axis more.
+      Strings of one character: a vector for a scalar, otherwise a ragged tensor with one more axis.
 
     Raises:
-      InvalidArgumentError: bytes cannot be read and `errors` is `"strict"`.
+      InvalidArgumentError: if bytes are invalid and `errors` is `"strict"`.
 
     >>> tf.strings.unicode_split("Bär", "UTF-8").numpy()
     array([b'B', b'\xc3\xa4', b'r'], dtype=object)
@@ -207,18 +207,18 @@ def unicode_transcode(
     replace_control_characters: bool = False,
     name: str | None = None,
 ) -> Tensor:
-    r"""Writes texts in another encoding.
+    r"""Returns strings in another encoding.
 
     Args:
-      input: texts, of any shape.
-      input_encoding: the encoding they have.
+      input: a string tensor of any shape.
+      input_encoding: the encoding of the input.
       output_encoding: `"UTF-8"`, `"UTF-16-BE"` or `"UTF-32-BE"`.
-      errors: what happens to bytes that cannot be read: `"replace"`, `"ignore"` or `"strict"`, which raises.
-      replacement_char: the code point that replaces them.
-      replace_control_characters: whether it replaces control characters as well.
+      errors: how to handle invalid bytes: `"replace"` (default), `"ignore"`, or `"strict"` to raise an error.
+      replacement_char: the code point that replaces invalid input; U+FFFD by default.
+      replace_control_characters: whether to replace control characters as well; False by default.
 
     Raises:
-      InvalidArgumentError: bytes cannot be read and `errors` is `"strict"`, or there is no such encoding.
+      InvalidArgumentError: if bytes are invalid and `errors` is `"strict"`, or the encoding is unknown.
 
     >>> tf.strings.unicode_transcode("Bär", "UTF-8", "UTF-16-BE").numpy()
     b'\x00B\x00\xe4\x00r'

@@ -1,1 +1,1 @@
-"""Values that ops replace: `tf.Variable`, and the ops on its resource."""
+"""`tf.Variable` and the ops on its resource."""

@@ -1,4 +1,4 @@
-"""How a variable is made, who else may make one, and how updates of it wait for each other."""
+"""Creates variables, through creator scopes if any, and serializes their updates across threads."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ V = TypeVar("V", bound=Buffer)
 
 
 class VariableSynchronization(Enum):
-    """When the copies of a variable on several devices are made equal."""
+    """When a variable's copies on several devices are synchronized."""
 
     AUTO = 0
     NONE = 1
@@ -35,7 +35,7 @@ class VariableSynchronization(Enum):
 
 
 class VariableAggregation(Enum):
-    """What becomes of the values that several replicas assign to one variable."""
+    """How values that several replicas assign to a variable are combined."""
 
     NONE = 0
     SUM = 1
@@ -47,12 +47,12 @@ class VariableAggregation(Enum):
 
 
 def variable_creator_scope(variable_creator: Callable[..., Any]) -> within:
-    """Lets a function make the variables of a block.
+    """Returns a context manager in which a function creates the variables.
 
     Args:
-      variable_creator: called as `variable_creator(next_creator, **kwargs)` with the arguments of `tf.Variable`;
-        `next_creator(**kwargs)` asks the next outer creator, in the end nbtf's own. What it returns is what the call
-        of `tf.Variable` gives.
+      variable_creator: function called as `variable_creator(next_creator, **kwargs)` with the arguments of
+        `tf.Variable`; `next_creator(**kwargs)` calls the next outer creator, finally nbtf's own. Its result becomes
+        the result of `tf.Variable`.
 
     >>> def untrainable(next_creator, **kwargs):
     ...     return next_creator(**{**kwargs, "trainable": False})
@@ -84,7 +84,7 @@ def made(
     shape: ShapeLike = None,
     **ignored: Any,
 ) -> V:
-    """Makes a variable, past all creators: its handle goes where ops go now, its value follows."""
+    """Creates a variable without calling creators: its handle is placed like other ops, and its value follows."""
     _check_arguments(initial_value, name, variable_def, constraint, synchronization, aggregation)
     value = _initial(initial_value() if callable(initial_value) else initial_value, dtype)
     variable: Any = Buffer.__new__(cls)
@@ -97,7 +97,7 @@ def made(
     if shape is not None:
         variable._shape = _wider(shape, value)
     handle = VarHandleOp(dtype=value._dtype, name=name)
-    device = CURRENT.context.host if handle._host else handle._device  # of texts, which another task does not hold
+    device = CURRENT.context.host if handle._host else handle._device  # other tasks store no strings
     variable._array, variable._dtype, variable._device = handle._array, handle._dtype, device
     begin(variable)
     variable._take(AssignVariableOp(variable, value, name=name))
@@ -107,7 +107,7 @@ def made(
 
 @contextmanager
 def beside(variable: Any) -> Generator[None]:
-    """Stores the variables of a block on the device of another one, whatever device is asked for."""
+    """Stores the variables created in a block on another variable's device, ignoring device requests."""
     outer = SCOPE()
     device = variable._device
     try:
@@ -118,20 +118,20 @@ def beside(variable: Any) -> Generator[None]:
 
 
 def begin(variable: Any) -> None:
-    """Lets a new variable be updated by several threads."""
+    """Prepares a new variable for updates by several threads."""
     variable._lock, variable._updating = new_lock(), False
 
 
 def alone(update: Callable[[], T], *variables: Any) -> T:
-    """Calls what updates variables, while no other thread updates one of them; returns what it returns.
+    """Calls an update of variables while no other thread updates them, and returns its result.
 
-    Readers do not wait: they see the value from before or the new one.
+    Readers do not wait: they see either the old value or the new one.
     """
     if not variables:
         return update()
     first, *later_variables = sorted(variables, key=id)
     with first._lock:
-        was_updating = first._updating  # an observer of the update may update, too
+        was_updating = first._updating  # an observer of the update may itself update variables
         try:
             first._updating = True
             return alone(update, *later_variables)
@@ -174,7 +174,7 @@ def _initial(value: Any, dtype: DTypeLike | None) -> Tensor:
 
 
 def _wider(shape: ShapeLike, value: Tensor) -> TensorShape | None:
-    """Returns the shape that later values may have, if it is not just the present one."""
+    """Returns the shape that later values may have, or None if it is the current shape."""
     wider = TensorShape(shape)
     if not wider.is_compatible_with(value.shape):
         raise ValueError(

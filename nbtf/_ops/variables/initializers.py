@@ -1,4 +1,4 @@
-"""Initializers: called with a shape and a dtype, they return the first value of a variable."""
+"""Initializers, which return a variable's initial value for a shape and dtype."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _PARTITION = ("partition_shape", "partition_offset")
 
 
 class _Initializer:
-    """The methods that all initializers share: `get_config` and `from_config`."""
+    """Base class of initializers, with `get_config` and `from_config`."""
 
     def get_config(self) -> dict[str, Any]:
         """Returns the arguments as plain data."""
@@ -23,12 +23,12 @@ class _Initializer:
 
     @classmethod
     def from_config(cls, config: dict[str, Any]) -> Any:
-        """Returns the initializer of a config; an entry `dtype` is ignored."""
+        """Returns the initializer for a config; a `dtype` entry is ignored."""
         return cls(**{name: value for name, value in config.items() if name != "dtype"})
 
 
 def _shape(shape: Any, options: dict[str, Any]) -> Any:
-    """Returns the shape of the part that a partitioned variable asks for, or the whole shape."""
+    """Returns the shape of the part that a partitioned variable requests, or the whole shape."""
     for name in options:
         if name not in _PARTITION:
             raise TypeError(f"Keyword argument should be one of {[*_PARTITION]}. Received: {name}")
@@ -43,7 +43,7 @@ def _of_numbers(dtype: DTypeLike, or_truth: bool = True) -> DType:
 
 
 class Zeros(_Initializer):
-    """Returns zeros.
+    """Initializes with zeros.
 
     >>> tf.zeros_initializer()([2]).numpy()
     array([0., 0.], dtype=float32)
@@ -54,8 +54,8 @@ class Zeros(_Initializer):
 
         Args:
           shape: the shape of the whole variable.
-          dtype: a number dtype or bool; float32 by default.
-          **kwargs: `partition_shape` and `partition_offset`: the part that is needed.
+          dtype: a numeric dtype or bool; float32 by default.
+          **kwargs: `partition_shape` and `partition_offset`, which select a part of the variable.
 
         Raises:
           ValueError: if `dtype` is neither numeric nor boolean.
@@ -64,7 +64,7 @@ class Zeros(_Initializer):
 
 
 class Ones(_Initializer):
-    """Returns ones.
+    """Initializes with ones.
 
     >>> tf.ones_initializer()([2], tf.int32).numpy()
     array([1, 1], dtype=int32)
@@ -75,8 +75,8 @@ class Ones(_Initializer):
 
         Args:
           shape: the shape of the whole variable.
-          dtype: a number dtype or bool; float32 by default.
-          **kwargs: `partition_shape` and `partition_offset`: the part that is needed.
+          dtype: a numeric dtype or bool; float32 by default.
+          **kwargs: `partition_shape` and `partition_offset`, which select a part of the variable.
 
         Raises:
           ValueError: if `dtype` is neither numeric nor boolean.
@@ -85,14 +85,14 @@ class Ones(_Initializer):
 
 
 class Constant(_Initializer):
-    """Returns one value everywhere, or the elements of a list in the shape.
+    """Initializes with a constant, or with the elements of a list.
 
     Args:
-      value: a number, a text, a list of them, or an array; 0 by default.
-      support_partition: whether a partitioned variable may ask for a part.
+      value: a number, a string, a list of these, or an array; 0 by default.
+      support_partition: whether a partitioned variable may request a part; False by default.
 
     Raises:
-      TypeError: if `value` is a tensor or anything else.
+      TypeError: if `value` has any other type, including tensors.
 
     >>> tf.constant_initializer([1.0, 2.0, 3.0, 4.0])([2, 2]).numpy()
     array([[1., 2.],
@@ -113,12 +113,12 @@ class Constant(_Initializer):
 
         Args:
           shape: the shape of the variable.
-          dtype: the dtype; that of the value when None.
+          dtype: the dtype; by default the value's own.
           **kwargs: `partition_shape` and `partition_offset`, which `support_partition` allows.
 
         Raises:
-          ValueError: if a part is asked for and `support_partition` is False.
-          TypeError: if the value has another number of elements than the shape.
+          ValueError: if a part is requested and `support_partition` is False.
+          TypeError: if the numbers of elements of value and shape differ.
         """
         _shape(shape, kwargs)
         if kwargs and not self.support_partition:
@@ -126,17 +126,18 @@ class Constant(_Initializer):
         return constant(self.value, None if dtype is None else as_dtype(dtype), shape)
 
     def get_config(self) -> dict[str, Any]:
-        """Returns the value as plain data."""
+        """Returns the arguments as plain data."""
         return {"value": self.value}
 
 
 class RandomUniform(_Initializer):
-    """Returns values that are equally likely between two limits.
+    """Initializes with uniformly distributed random values.
 
     Args:
       minval: lower limit; -0.05 by default.
       maxval: upper limit, not included; 0.05 by default.
-      seed: integer that makes every call for a shape return the same values; None draws from the global generator.
+      seed: integer with which all calls for a shape return the same values; by default, values come from the global
+        seed.
 
     >>> tf.random_uniform_initializer(seed=3)([2]).numpy()
     array([-0.03040872,  0.04393453], dtype=float32)
@@ -151,7 +152,7 @@ class RandomUniform(_Initializer):
         Args:
           shape: the shape of the whole variable.
           dtype: a floating-point or integer dtype; float32 by default.
-          **kwargs: `partition_shape` and `partition_offset`: the part that is needed.
+          **kwargs: `partition_shape` and `partition_offset`, which select a part of the variable.
 
         Raises:
           ValueError: if `dtype` is not numeric.
@@ -163,17 +164,18 @@ class RandomUniform(_Initializer):
         return stateless_uniform(shape, [self.seed, 0], self.minval, self.maxval, number_dtype)
 
     def get_config(self) -> dict[str, Any]:
-        """Returns limits and seed."""
+        """Returns the limits and the seed."""
         return {"minval": self.minval, "maxval": self.maxval, "seed": self.seed}
 
 
 class RandomNormal(_Initializer):
-    """Returns normally distributed values.
+    """Initializes with normally distributed random values.
 
     Args:
       mean: mean of the distribution; 0 by default.
       stddev: standard deviation; 0.05 by default.
-      seed: integer that makes every call for a shape return the same values; None draws from the global generator.
+      seed: integer with which all calls for a shape return the same values; by default, values come from the global
+        seed.
 
     >>> tf.random_normal_initializer(seed=3)([2]).numpy()
     array([-0.03357924,  0.08380252], dtype=float32)
@@ -188,7 +190,7 @@ class RandomNormal(_Initializer):
         Args:
           shape: the shape of the whole variable.
           dtype: a floating-point dtype; float32 by default.
-          **kwargs: `partition_shape` and `partition_offset`: the part that is needed.
+          **kwargs: `partition_shape` and `partition_offset`, which select a part of the variable.
 
         Raises:
           ValueError: if `dtype` is not a floating-point dtype.
@@ -202,7 +204,7 @@ class RandomNormal(_Initializer):
         return stateless_normal(shape, [self.seed, 0], self.mean, self.stddev, number_dtype)
 
     def get_config(self) -> dict[str, Any]:
-        """Returns mean, standard deviation and seed."""
+        """Returns the mean, the standard deviation and the seed."""
         return {"mean": self.mean, "stddev": self.stddev, "seed": self.seed}
 
 

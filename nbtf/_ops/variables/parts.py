@@ -1,4 +1,4 @@
-"""How parts of a variable are given other values: `v[1:].assign(...)`, `v.scatter_nd_update(...)`."""
+"""Methods that update parts of a variable: `v[1:].assign(...)`, `v.scatter_nd_update(...)`."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ from nbtf._types import DType, TensorLike
 if TYPE_CHECKING:
 
     class Part(Tensor):
-        """A part of a variable's value, which remembers where it comes from."""
+        """A part of a variable's value that can be assigned to."""
 
         def assign(self, value: TensorLike, name: str | None = None) -> Any: ...
 
 
 class VariableParts(Buffer):
-    """The methods of a variable that replace some of its elements. All return the variable."""
+    """A variable's methods that update some of its elements; each returns the variable."""
 
     __slots__ = ()
 
@@ -48,17 +48,17 @@ class VariableParts(Buffer):
         raise NotImplementedError
 
     def __setitem__(self, key: Any, value: Any) -> NoReturn:
-        """Refuses, in TensorFlow's words."""
+        """Raises an error with TensorFlow's text."""
         error = TypeError("'ResourceVariable' object does not support item assignment")
-        error.add_note("Write v[0].assign(value).")
+        error.add_note("Use v[0].assign(value).")
         raise error
 
     def __delitem__(self, key: Any) -> NoReturn:
-        """Refuses, in TensorFlow's words."""
+        """Raises an error with TensorFlow's text."""
         raise TypeError("'ResourceVariable' object doesn't support item deletion")
 
     def __getitem__(self, key: Any) -> Part:
-        """Returns a part of the value; its `assign` gives that part of the variable another value.
+        """Returns a part of the value; its `assign` method updates that part of the variable.
 
         >>> v = tf.Variable([1, 2, 3])
         >>> v[1:].assign([8, 9]).numpy()
@@ -69,7 +69,7 @@ class VariableParts(Buffer):
         return cast("Part", part)
 
     def _assign_part(self, key: Any, value: TensorLike, name: str | None = None) -> Any:
-        """Gives the part that a key cuts out another value: what `v[key].assign(value)` does."""
+        """Assigns a value to the part that a key selects; implements `v[key].assign(value)`."""
         begin, end, strides, masks = slice_spec(key)
         tensor = as_tensor(value, self._dtype)
         return self._update(
@@ -77,14 +77,14 @@ class VariableParts(Buffer):
         )
 
     def scatter_nd_update(self, indices: TensorLike, updates: TensorLike, name: str | None = None) -> Any:
-        """Replaces elements or slices.
+        """Replaces elements or slices of the value.
 
         Args:
-          indices: places, shape `[..., depth]`: the last axis indexes the first `depth` axes of the variable.
+          indices: positions, shape `[..., depth]`: the last axis indexes the first `depth` axes of the variable.
           updates: the new values, shape `indices.shape[:-1] + variable.shape[depth:]`.
 
         Raises:
-          InvalidArgumentError: a place is outside (a real GPU writes nothing there), or the shapes do not fit.
+          InvalidArgumentError: if a position is out of range (a real GPU ignores it), or the shapes do not fit.
 
         >>> tf.Variable([1.0, 2.0, 3.0]).scatter_nd_update([[0], [2]], [9.0, 8.0]).numpy()
         array([9., 2., 8.], dtype=float32)
@@ -92,14 +92,14 @@ class VariableParts(Buffer):
         return self._scatter(ResourceScatterNdUpdate, indices, updates, name)
 
     def scatter_nd_add(self, indices: TensorLike, updates: TensorLike, name: str | None = None) -> Any:
-        """Adds to elements or slices; a place that comes twice gets both.
+        """Adds to elements or slices of the value; at repeated positions, all updates are added.
 
         Args:
-          indices: places, shape `[..., depth]`, as for `scatter_nd_update`.
-          updates: what is added, shape `indices.shape[:-1] + variable.shape[depth:]`.
+          indices: positions, shape `[..., depth]`, as for `scatter_nd_update`.
+          updates: the values to add, shape `indices.shape[:-1] + variable.shape[depth:]`.
 
         Raises:
-          InvalidArgumentError: a place is outside (a real GPU writes nothing there), or the shapes do not fit.
+          InvalidArgumentError: if a position is out of range (a real GPU ignores it), or the shapes do not fit.
 
         >>> tf.Variable([1.0, 2.0, 3.0]).scatter_nd_add([[0], [0]], [9.0, 8.0]).numpy()
         array([18.,  2.,  3.], dtype=float32)
@@ -107,14 +107,14 @@ class VariableParts(Buffer):
         return self._scatter(ResourceScatterNdAdd, indices, updates, name)
 
     def scatter_nd_sub(self, indices: TensorLike, updates: TensorLike, name: str | None = None) -> Any:
-        """Subtracts from elements or slices.
+        """Subtracts from elements or slices of the value.
 
         Args:
-          indices: places, shape `[..., depth]`, as for `scatter_nd_update`.
-          updates: what is subtracted, shape `indices.shape[:-1] + variable.shape[depth:]`.
+          indices: positions, shape `[..., depth]`, as for `scatter_nd_update`.
+          updates: the values to subtract, shape `indices.shape[:-1] + variable.shape[depth:]`.
 
         Raises:
-          InvalidArgumentError: a place is outside (a real GPU writes nothing there), or the shapes do not fit.
+          InvalidArgumentError: if a position is out of range (a real GPU ignores it), or the shapes do not fit.
 
         >>> tf.Variable([1.0, 2.0, 3.0]).scatter_nd_sub([[0]], [1.0]).numpy()
         array([0., 2., 3.], dtype=float32)
@@ -122,15 +122,15 @@ class VariableParts(Buffer):
         return self._scatter(ResourceScatterNdSub, indices, updates, name)
 
     def scatter_update(self, sparse_delta: IndexedSlices, use_locking: bool = False, name: str | None = None) -> Any:
-        """Replaces rows.
+        """Replaces rows of the value.
 
         Args:
-          sparse_delta: the rows, a `tf.IndexedSlices`.
+          sparse_delta: the new rows, a `tf.IndexedSlices`.
           use_locking: accepted and ignored.
 
         Raises:
-          TypeError: `sparse_delta` is something else.
-          InvalidArgumentError: a row is outside (a real GPU writes nothing there), or the shapes do not fit.
+          TypeError: if `sparse_delta` is not a `tf.IndexedSlices`.
+          InvalidArgumentError: if a row is out of range (a real GPU ignores it), or the shapes do not fit.
 
         >>> tf.Variable([1.0, 2.0, 3.0]).scatter_update(tf.IndexedSlices([9.0], [1])).numpy()
         array([1., 9., 3.], dtype=float32)
@@ -138,15 +138,15 @@ class VariableParts(Buffer):
         return self._scatter_rows(ResourceScatterUpdate, sparse_delta, name)
 
     def scatter_add(self, sparse_delta: IndexedSlices, use_locking: bool = False, name: str | None = None) -> Any:
-        """Adds to rows; one that comes twice gets both.
+        """Adds to rows of the value; for repeated rows, all updates are added.
 
         Args:
-          sparse_delta: what is added and to which rows, a `tf.IndexedSlices`.
+          sparse_delta: the values to add and their rows, a `tf.IndexedSlices`.
           use_locking: accepted and ignored.
 
         Raises:
-          TypeError: `sparse_delta` is something else.
-          InvalidArgumentError: a row is outside (a real GPU writes nothing there), or the shapes do not fit.
+          TypeError: if `sparse_delta` is not a `tf.IndexedSlices`.
+          InvalidArgumentError: if a row is out of range (a real GPU ignores it), or the shapes do not fit.
 
         >>> tf.Variable([1.0, 2.0, 3.0]).scatter_add(tf.IndexedSlices([9.0], [1])).numpy()
         array([ 1., 11.,  3.], dtype=float32)
@@ -154,15 +154,15 @@ class VariableParts(Buffer):
         return self._scatter_rows(ResourceScatterAdd, sparse_delta, name)
 
     def scatter_sub(self, sparse_delta: IndexedSlices, use_locking: bool = False, name: str | None = None) -> Any:
-        """Subtracts from rows.
+        """Subtracts from rows of the value.
 
         Args:
-          sparse_delta: what is subtracted and from which rows, a `tf.IndexedSlices`.
+          sparse_delta: the values to subtract and their rows, a `tf.IndexedSlices`.
           use_locking: accepted and ignored.
 
         Raises:
-          TypeError: `sparse_delta` is something else.
-          InvalidArgumentError: a row is outside (a real GPU writes nothing there), or the shapes do not fit.
+          TypeError: if `sparse_delta` is not a `tf.IndexedSlices`.
+          InvalidArgumentError: if a row is out of range (a real GPU ignores it), or the shapes do not fit.
 
         >>> tf.Variable([1.0, 2.0, 3.0]).scatter_sub(tf.IndexedSlices([2.0], [1])).numpy()
         array([1., 0., 3.], dtype=float32)
@@ -170,15 +170,15 @@ class VariableParts(Buffer):
         return self._scatter_rows(ResourceScatterSub, sparse_delta, name)
 
     def scatter_max(self, sparse_delta: IndexedSlices, use_locking: bool = False, name: str | None = None) -> Any:
-        """Replaces elements of rows by larger ones; of a row that comes twice the largest stays.
+        """Replaces elements of rows with the maximum of old and new; for repeated rows, the largest value wins.
 
         Args:
-          sparse_delta: the values and the rows, a `tf.IndexedSlices`.
+          sparse_delta: the values and their rows, a `tf.IndexedSlices`.
           use_locking: accepted and ignored.
 
         Raises:
-          TypeError: if `sparse_delta` is something else.
-          InvalidArgumentError: if a row is outside (a real GPU writes nothing there), or the shapes do not fit.
+          TypeError: if `sparse_delta` is not a `tf.IndexedSlices`.
+          InvalidArgumentError: if a row is out of range (a real GPU ignores it), or the shapes do not fit.
 
         >>> tf.Variable([1.0, 2.0, 3.0]).scatter_max(tf.IndexedSlices([9.0], [1])).numpy()
         array([1., 9., 3.], dtype=float32)
@@ -186,15 +186,15 @@ class VariableParts(Buffer):
         return self._scatter_rows(ResourceScatterMax, sparse_delta, name)
 
     def scatter_min(self, sparse_delta: IndexedSlices, use_locking: bool = False, name: str | None = None) -> Any:
-        """Replaces elements of rows by smaller ones; of a row that comes twice the smallest stays.
+        """Replaces elements of rows with the minimum of old and new; for repeated rows, the smallest value wins.
 
         Args:
-          sparse_delta: the values and the rows, a `tf.IndexedSlices`.
+          sparse_delta: the values and their rows, a `tf.IndexedSlices`.
           use_locking: accepted and ignored.
 
         Raises:
-          TypeError: if `sparse_delta` is something else.
-          InvalidArgumentError: if a row is outside (a real GPU writes nothing there), or the shapes do not fit.
+          TypeError: if `sparse_delta` is not a `tf.IndexedSlices`.
+          InvalidArgumentError: if a row is out of range (a real GPU ignores it), or the shapes do not fit.
 
         >>> tf.Variable([1.0, 2.0, 3.0]).scatter_min(tf.IndexedSlices([0.5], [1])).numpy()
         array([1. , 0.5, 3. ], dtype=float32)
@@ -202,15 +202,15 @@ class VariableParts(Buffer):
         return self._scatter_rows(ResourceScatterMin, sparse_delta, name)
 
     def scatter_mul(self, sparse_delta: IndexedSlices, use_locking: bool = False, name: str | None = None) -> Any:
-        """Multiplies rows; one that comes twice is multiplied by both.
+        """Multiplies rows of the value; repeated rows are multiplied by all of their factors.
 
         Args:
-          sparse_delta: the values and the rows, a `tf.IndexedSlices`.
+          sparse_delta: the values and their rows, a `tf.IndexedSlices`.
           use_locking: accepted and ignored.
 
         Raises:
-          TypeError: if `sparse_delta` is something else.
-          InvalidArgumentError: if a row is outside (a real GPU writes nothing there), or the shapes do not fit.
+          TypeError: if `sparse_delta` is not a `tf.IndexedSlices`.
+          InvalidArgumentError: if a row is out of range (a real GPU ignores it), or the shapes do not fit.
 
         >>> tf.Variable([1.0, 2.0, 3.0]).scatter_mul(tf.IndexedSlices([4.0], [1])).numpy()
         array([1., 8., 3.], dtype=float32)
@@ -218,15 +218,15 @@ class VariableParts(Buffer):
         return self._scatter_rows(ResourceScatterMul, sparse_delta, name)
 
     def scatter_div(self, sparse_delta: IndexedSlices, use_locking: bool = False, name: str | None = None) -> Any:
-        """Divides rows; one that comes twice is divided by both. Whole numbers are rounded towards zero.
+        """Divides rows of the value; repeated rows are divided by all of their divisors. Integers are truncated.
 
         Args:
-          sparse_delta: the values and the rows, a `tf.IndexedSlices`.
+          sparse_delta: the values and their rows, a `tf.IndexedSlices`.
           use_locking: accepted and ignored.
 
         Raises:
-          TypeError: if `sparse_delta` is something else.
-          InvalidArgumentError: if a row is outside (a real GPU writes nothing there), or the shapes do not fit.
+          TypeError: if `sparse_delta` is not a `tf.IndexedSlices`.
+          InvalidArgumentError: if a row is out of range (a real GPU ignores it), or the shapes do not fit.
 
         >>> tf.Variable([1.0, 2.0, 3.0]).scatter_div(tf.IndexedSlices([2.0], [1])).numpy()
         array([1., 1., 3.], dtype=float32)
@@ -234,14 +234,14 @@ class VariableParts(Buffer):
         return self._scatter_rows(ResourceScatterDiv, sparse_delta, name)
 
     def scatter_nd_max(self, indices: TensorLike, updates: TensorLike, name: str | None = None) -> Any:
-        """Replaces elements or slices by larger ones.
+        """Replaces elements or slices with the maximum of old and new.
 
         Args:
-          indices: places, shape `[..., depth]`: the last axis indexes the first `depth` axes of the variable.
-          updates: what they are compared with, shape `indices.shape[:-1] + variable.shape[depth:]`.
+          indices: positions, shape `[..., depth]`: the last axis indexes the first `depth` axes of the variable.
+          updates: the values to compare with, shape `indices.shape[:-1] + variable.shape[depth:]`.
 
         Raises:
-          InvalidArgumentError: if a place is outside (a real GPU writes nothing there), or the shapes do not fit.
+          InvalidArgumentError: if a position is out of range (a real GPU ignores it), or the shapes do not fit.
 
         >>> tf.Variable([1.0, 2.0, 3.0]).scatter_nd_max([[0], [1]], [9.0, 0.0]).numpy()
         array([9., 2., 3.], dtype=float32)
@@ -249,14 +249,14 @@ class VariableParts(Buffer):
         return self._scatter(ResourceScatterNdMax, indices, updates, name)
 
     def scatter_nd_min(self, indices: TensorLike, updates: TensorLike, name: str | None = None) -> Any:
-        """Replaces elements or slices by smaller ones.
+        """Replaces elements or slices with the minimum of old and new.
 
         Args:
-          indices: places, shape `[..., depth]`: the last axis indexes the first `depth` axes of the variable.
-          updates: what they are compared with, shape `indices.shape[:-1] + variable.shape[depth:]`.
+          indices: positions, shape `[..., depth]`: the last axis indexes the first `depth` axes of the variable.
+          updates: the values to compare with, shape `indices.shape[:-1] + variable.shape[depth:]`.
 
         Raises:
-          InvalidArgumentError: if a place is outside (a real GPU writes nothing there), or the shapes do not fit.
+          InvalidArgumentError: if a position is out of range (a real GPU ignores it), or the shapes do not fit.
 
         >>> tf.Variable([1.0, 2.0, 3.0]).scatter_nd_min([[0], [1]], [9.0, 0.0]).numpy()
         array([1., 0., 3.], dtype=float32)
@@ -267,7 +267,7 @@ class VariableParts(Buffer):
         """Returns elements or slices of the value; see `tf.gather_nd`.
 
         Args:
-          indices: places, shape `[..., depth]`: the last axis indexes the first `depth` axes of the variable.
+          indices: positions, shape `[..., depth]`: the last axis indexes the first `depth` axes of the variable.
 
         >>> tf.Variable([[1, 2], [3, 4]]).gather_nd([[1, 0], [0, 1]]).numpy()
         array([3, 2], dtype=int32)
@@ -279,7 +279,7 @@ class VariableParts(Buffer):
         """Returns rows of the value; see `tf.gather`.
 
         Args:
-          indices: numbers of rows.
+          indices: the row numbers.
 
         >>> tf.Variable([1, 2, 3]).sparse_read([2, 0]).numpy()
         array([3, 1], dtype=int32)

@@ -1,8 +1,8 @@
-"""Which ops read a variable, and which give it another value as a whole.
+"""Ops that read a variable or assign its whole value.
 
-Their first input is the variable itself, and they run where it lives. Values are immutable arrays: an assigning op
-returns the new value and `Variable` takes it, so what was read before stays as it was. Results share the memory of the
-variable (or of the value assigned), as updates in place do in TensorFlow: no memory is charged twice.
+Their first input is the variable itself, and they run on its device. Values are immutable arrays: an assigning op
+returns the new value, which `Variable` stores, so values read earlier do not change. Results share the memory of the
+variable (or of the assigned value), like TensorFlow's in-place updates: no memory is counted twice.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from nbtf._types import ALL, NUMBERS, DType, as_dtype, int32, string
 from nbtf.errors import InvalidArgumentError
 
 
-# TensorFlow has no kernel for it on GPUs for these two: such variables live on the CPU.
+# TensorFlow has no GPU kernel for these two dtypes: such variables are stored on the CPU.
 @op("-> dtype", plain={"dtype": as_dtype}, cpu_only=frozenset({int32, string}))
 def VarHandleOp(xp: Any, dtype: DType) -> Any:
-    # A handle has no values; what counts is the device that it was placed on.
+    # A handle has no value; only the device that it is placed on matters.
     return xp.empty((0,), dtype.np_dtype)
 
 
@@ -37,10 +37,10 @@ def ReadVariableOp(xp: Any, resource: Any) -> Any:
 
 @ReadVariableOp.express
 def read_variable(resource: Any, name: str | None = None) -> Tensor:
-    """Reads a variable.
+    """Returns the value of a variable.
 
     Returns:
-      Its value, on its own device; not changed by later assignments.
+      The value on the variable's device; later assignments do not change it.
     """
     return ReadVariableOp(resource, name=name)
 
@@ -63,14 +63,14 @@ def _(resource: Spec, value: Spec) -> Spec:
 @op("T T -> T", T=NUMBERS, resource=True, shares_memory=True)
 def AssignAddVariableOp(xp: Any, resource: Any, value: Any) -> Any:
     if resource.shape != value.shape:
-        raise ValueError("an update does not broadcast")
+        raise ValueError("an update cannot be broadcast")
     return resource + value
 
 
 @op("T T -> T", T=NUMBERS, resource=True, shares_memory=True)
 def AssignSubVariableOp(xp: Any, resource: Any, value: Any) -> Any:
     if resource.shape != value.shape:
-        raise ValueError("an update does not broadcast")
+        raise ValueError("an update cannot be broadcast")
     return resource - value
 
 

@@ -1,4 +1,4 @@
-"""Which ops give parts of a variable other values; see resource.py for what they share with those for the whole."""
+"""Ops that update parts of a variable; see resource.py for the common rules."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from nbtf.errors import InvalidArgumentError
 
 INDICES = frozenset({int32, int64})
 ORDERED = FLOATS | INDICES
-"""Dtypes whose values have an order. Source: the registration of `ResourceScatterMax`."""
+"""Dtypes with an order. Source: the registration of `ResourceScatterMax`."""
 
 
-# The three are plain attributes: TensorFlow takes the tensors that it has made for reading the slice.
+# begin, end and strides are plain attributes: TensorFlow reuses the tensors made for reading the slice.
 @op(
     "T T -> T",
     T=ALL,
@@ -34,7 +34,7 @@ def ResourceStridedSliceAssign(
 ) -> Any:
     array, key = resource.copy(), numpy_key(begin, end, strides, masks)
     expected = array[key].shape
-    while value.ndim > len(expected) and value.shape[0] == 1:  # TensorFlow drops lengths of 1 in front
+    while value.ndim > len(expected) and value.shape[0] == 1:  # TensorFlow drops leading axes of length 1
         value = value[0]
     try:
         array[key] = value
@@ -102,7 +102,7 @@ def ResourceScatterDiv(xp: Any, resource: Any, indices: Any, updates: Any) -> An
 
 
 def _divided_towards_zero(xp: Any, numbers: Any, divisors: Any) -> Any:
-    """Returns whole quotients as C++ computes them."""
+    """Returns integer quotients truncated towards zero, as in C++."""
     return (xp.sign(numbers) * xp.sign(divisors) * (abs(numbers) // abs(divisors))).astype(numbers.dtype)
 
 
@@ -134,9 +134,9 @@ def _(resource: Spec, *others: Spec, **attrs: Any) -> Spec:
 
 
 def _index_columns(xp: Any, array: Any, indices: Any, updates: Any) -> tuple[Any, ...]:
-    """Returns what to index an array with: the last axis of `indices` is a place in its first axes."""
+    """Returns the index into an array: the last axis of `indices` is a position along the array's first axes."""
     if indices.ndim < 2:
-        indices = indices.reshape(-1, 1)  # a vector is a list of places in the first axis
+        indices = indices.reshape(-1, 1)  # a vector lists positions along the first axis
     outer, depth = indices.shape[:-1], indices.shape[-1]
     _check_updates(array, indices, updates, outer, depth)
     limits = xp.asarray(array.shape[:depth], indices.dtype) if xp is CPU.xp else None

@@ -1,4 +1,4 @@
-"""What a variable is: a value that ops can replace, on the device where it was made."""
+"""`tf.Variable`: a value that ops can replace, stored on the device where it was created."""
 
 from __future__ import annotations
 
@@ -28,35 +28,36 @@ from nbtf._shapes import ShapeLike, TensorShape
 from nbtf._types import NUMBERS, DType, DTypeLike, TensorLike
 
 NOTHING: Any = None
-"""What assigning returns when no value is wanted; not said in its type, since hardly anyone asks for it."""
+"""The result of an assignment with `read_value=False`; omitted from the type because that is rarely used."""
 
 _ADD, _SUBTRACT, _ASARRAY, _NDARRAY = CPU.xp.add, CPU.xp.subtract, CPU.xp.asarray, CPU.xp.ndarray
 
 
 class Variable(VariableParts):
-    """A tensor whose value can be changed, by `assign` and its sisters.
+    """A tensor whose value can be changed with `assign` and related methods.
 
-    It lives on the device that was current when it was made, and stays there: reading and assigning run there,
-    whatever `tf.device` says, and what is assigned is copied over. Ops take it wherever they take a tensor; what they
-    got does not change when the variable does.
+    A variable is stored on the device that was current at its creation. Reading and assigning run on this device,
+    regardless of `tf.device`, and assigned values are copied to it. Ops accept a variable wherever they accept a
+    tensor; later assignments do not change the value that an op has read.
 
-    Difference from TensorFlow: `assign` returns the variable itself, not a look-alike named `UnreadVariable`.
+    Difference from TensorFlow: `assign` returns the variable itself, not an `UnreadVariable`.
 
     Args:
-      initial_value: the first value; a function without arguments is called for it.
-      trainable: whether tapes watch it by themselves; None means yes, but no with `synchronization=ON_READ`.
-      validate_shape, caching_device, import_scope, experimental_enable_variable_lifting: accepted for TensorFlow's
-        sake, without effect.
-      name: what `name` and the text show; names need not be unique.
+      initial_value: the initial value, or a function without arguments that returns it.
+      trainable: whether tapes watch the variable automatically; True by default, but False with
+        `synchronization=ON_READ`.
+      validate_shape, caching_device, import_scope, experimental_enable_variable_lifting: accepted
+        and ignored.
+      name: the name; need not be unique.
       variable_def: not supported.
-      dtype: what the value must be or, if it is Python's, become.
-      constraint: a function that optimizers apply to the value after each update.
-      synchronization: how a strategy keeps copies equal.
-      aggregation: what a strategy does with values that several replicas assign.
-      shape: a wider shape, such as `[None]`, that later values may have.
+      dtype: the required dtype of the value, to which a Python value is converted.
+      constraint: function that optimizers apply to the value after each update; none by default.
+      synchronization: when a strategy synchronizes copies.
+      aggregation: how a strategy combines values that several replicas assign.
+      shape: a wider shape, such as `[None]`, for later values; by default the shape is fixed.
 
     Raises:
-      ValueError: there is no initial value, or it does not fit `dtype` or `shape`.
+      ValueError: if `initial_value` is missing or does not fit `dtype` or `shape`.
 
     >>> v = tf.Variable([1.0, 2.0])
     >>> v.assign_add([1.0, 1.0])
@@ -68,15 +69,15 @@ class Variable(VariableParts):
     _device: Device
     _dtype: DType
     _lock: Lock
-    """Held by whoever updates the variable on the road."""
+    """The lock for updates on the road."""
     _updating: bool
-    """Whether somebody does; then its lane is closed."""
+    """Whether an update is running on the road, which closes the lane."""
 
     _watch: object = ALWAYS
     _host: bool = False
     _seq: int = 0
     _shape: TensorShape | None = None
-    """The wider shape that was asked for; None where only the present one will do."""
+    """The requested wider shape; None if the shape is fixed."""
     _name: str
     _trainable: Any
     _constraint: Callable[[Any], Any] | None
@@ -85,7 +86,7 @@ class Variable(VariableParts):
 
     __array_priority__ = 100
 
-    # Not `__init__`: the open creator scopes may make something else, such as one copy per device of a strategy.
+    # Not `__init__`: open creator scopes may return another object, such as a strategy's copies on several devices.
     def __new__(
         cls,
         initial_value: Any = None,
@@ -102,56 +103,56 @@ class Variable(VariableParts):
         shape: ShapeLike = None,
         experimental_enable_variable_lifting: bool | None = None,
     ) -> Variable:
-        """Makes a variable, through the open creator scopes."""
+        """Creates a variable through the open creator scopes."""
         arguments = {key: value for key, value in locals().items() if key not in ("cls", "__class__")}
         scope = SCOPE() and current_scope()
         make: Callable[..., Variable] = partial(made, cls)
         if cls is Variable:
-            make = getattr(open_graph(), "variable", make)  # a graph has its own
+            make = getattr(open_graph(), "variable", make)  # a graph has its own `variable` function
             for creator in () if scope is None else scope.creators:
                 make = partial(creator, make)
         return keeping(WEIGHTS, partial(make, **arguments)) if HERE.watched else make(**arguments)
 
-    # What it is
+    # Properties
 
     @property
     def name(self) -> str:
-        """The name it was given, with `:0` behind."""
+        """The variable's name, followed by `:0`."""
         return self._name
 
     @property
     def shape(self) -> TensorShape:
-        """The lengths of its axes."""
+        """The lengths of the axes."""
         return TensorShape.of(self._array.shape) if self._shape is None else self._shape
 
     @property
     def dtype(self) -> DType:
-        """The type of its elements."""
+        """The dtype of the elements."""
         return self._dtype
 
     @property
     def device(self) -> str:
-        """The full name of the device where it lives."""
+        """The full name of the device that stores the variable."""
         return self._device.name
 
     @property
     def trainable(self) -> bool:
-        """Whether tapes watch it by themselves."""
+        """Whether tapes watch the variable automatically."""
         return self._trainable
 
     @property
     def constraint(self) -> Callable[[Any], Any] | None:
-        """What optimizers apply to the value after an update."""
+        """The function that optimizers apply to the value after an update."""
         return self._constraint
 
     @property
     def synchronization(self) -> VariableSynchronization:
-        """How a strategy keeps copies equal."""
+        """When a strategy synchronizes copies."""
         return self._synchronization
 
     @property
     def aggregation(self) -> VariableAggregation:
-        """What a strategy does with values that several replicas assign."""
+        """How a strategy combines values that several replicas assign."""
         return self._aggregation
 
     def get_shape(self) -> TensorShape:
@@ -161,22 +162,22 @@ class Variable(VariableParts):
     op: Absent = Absent(_GRAPH_ONLY)
     graph: Absent = Absent(_GRAPH_ONLY)
 
-    # Its value
+    # Value
 
     def value(self) -> Tensor:
-        """Returns the value of this moment, on the variable's device."""
+        """Returns the current value, on the variable's device."""
         return read_variable(self)
 
     def read_value(self) -> Tensor:
-        """Returns the value of this moment, on the current device."""
+        """Returns the current value, on the current device."""
         return identity(read_variable(self))
 
     def numpy(self) -> Any:
-        """Returns a copy of the value: a NumPy array, or a NumPy scalar for rank 0."""
+        """Returns a copy of the value as a NumPy array, or as a NumPy scalar for rank 0."""
         return (self.read_value() if self._is_here() else self._bare()).numpy()
 
     def _is_here(self) -> bool:
-        """Tells whether its device is still one: a variable from before a restart can be read, but not by ops."""
+        """Returns whether the device still exists: after a runtime restart, ops cannot read older variables."""
         machine = CURRENT.context.machine
         return machine is not None and machine.by_name.get(self._device.name) is self._device
 
@@ -184,14 +185,14 @@ class Variable(VariableParts):
         return tensor_of(self, self._dtype, self._device)
 
     def _displayed_value(self) -> Tensor:
-        """Returns the value where it is, for text; a read that the log shows as TensorFlow's does."""
+        """Returns the value on its device, for display; this read appears in the log, as in TensorFlow."""
         if not self._is_here() or not CURRENT.context.observers.listening:
             return self._bare()
         with device(self._device.name):
             return self.read_value()
 
     def __tf_tensor__(self, dtype: DType | None = None) -> Tensor:
-        """Is read where an op takes a tensor."""
+        """Returns the value as a tensor, for ops that take one."""
         if dtype is not None and dtype is not self._dtype:
             raise ValueError(
                 f"Incompatible type conversion requested to type {dtype.name} for `tf.Variable of type "
@@ -199,21 +200,21 @@ class Variable(VariableParts):
             )
         return read_variable(self)
 
-    # Giving it another
+    # Assignment
 
     def assign(
         self, value: TensorLike, use_locking: bool | None = None, name: str | None = None, read_value: bool = True
     ) -> Variable:
-        """Gives the variable another value.
+        """Replaces the value and returns the variable.
 
         Args:
-          value: of the variable's dtype and shape, on any device.
+          value: the new value, with the variable's dtype and shape, on any device.
           use_locking: accepted and ignored.
-          read_value: False returns None.
+          read_value: whether to return the variable (default) rather than None.
 
         Raises:
-          ValueError: the value is a tensor of another dtype, or does not have the variable's shape.
-          TypeError: a Python value that does not suit the dtype.
+          ValueError: if `value` is a tensor of another dtype, or has another shape.
+          TypeError: if a Python value does not fit the dtype.
 
         >>> tf.Variable([1.0, 2.0]).assign([3, 4]).numpy()
         array([3., 4.], dtype=float32)
@@ -227,7 +228,7 @@ class Variable(VariableParts):
             )
         device = self._device
         if tensor._device is device and device is HERE.device and ((scope := SCOPE()) is None or scope.lane is device):
-            # One statement, see `_updated`.
+            # A single statement; see `_updated`.
             self._array = self._array if (busy := self._updating) else array
             if not busy:
                 return self if read_value else NOTHING
@@ -237,16 +238,16 @@ class Variable(VariableParts):
     def assign_add(
         self, delta: TensorLike, use_locking: bool | None = None, name: str | None = None, read_value: bool = True
     ) -> Variable:
-        """Adds to the value.
+        """Adds to the value and returns the variable.
 
         Args:
-          delta: of the variable's dtype and shape; it is not broadcast.
+          delta: the number to add or subtract, with the variable's dtype and shape; it is not broadcast.
           use_locking: accepted and ignored.
-          read_value: False returns None.
+          read_value: whether to return the variable (default) rather than None.
 
         Raises:
-          ValueError: `delta` is a tensor of another dtype.
-          TypeError: a Python value that does not suit the dtype.
+          ValueError: if `delta` is a tensor of another dtype.
+          TypeError: if a Python value does not fit the dtype.
 
         >>> tf.Variable(3).assign_add(4).numpy()
         np.int32(7)
@@ -261,16 +262,16 @@ class Variable(VariableParts):
     def assign_sub(
         self, delta: TensorLike, use_locking: bool | None = None, name: str | None = None, read_value: bool = True
     ) -> Variable:
-        """Subtracts from the value.
+        """Subtracts from the value and returns the variable.
 
         Args:
-          delta: of the variable's dtype and shape; it is not broadcast.
+          delta: the number to add or subtract, with the variable's dtype and shape; it is not broadcast.
           use_locking: accepted and ignored.
-          read_value: False returns None.
+          read_value: whether to return the variable (default) rather than None.
 
         Raises:
-          ValueError: `delta` is a tensor of another dtype.
-          TypeError: a Python value that does not suit the dtype.
+          ValueError: if `delta` is a tensor of another dtype.
+          TypeError: if a Python value does not fit the dtype.
 
         >>> tf.Variable(3.0).assign_sub(1.0).numpy()
         np.float32(2.0)
@@ -283,11 +284,11 @@ class Variable(VariableParts):
         return self if read_value else NOTHING
 
     def _updated(self, ufunc: Any, delta: Any) -> bool:
-        """Is the express lane of updates: tells whether it did one.
+        """Runs an update on the express lane; returns whether it did.
 
-        Written by hand, under the same conditions as the lanes that `express` generates. It takes no lock: the value
-        is replaced if it is still the one that was read, in one statement without a call, between whose instructions
-        CPython lets neither another thread nor a signal in. Otherwise the road does the update.
+        Written by hand, with the same conditions as the lanes that `express` generates. It takes no lock: the value
+        is replaced if it is still the one that was read, in one statement without a call. Between its instructions,
+        CPython switches to no other thread and handles no signal. Otherwise, the road does the update.
         """
         try:
             device, dtype = self._device, self._dtype
@@ -308,35 +309,35 @@ class Variable(VariableParts):
         return False
 
     def _moved(self, array: Any, ufunc: Any = None) -> bool:
-        """Updates a variable on the CPU by an array of its dtype where nobody listens; tells whether it did."""
+        """Updates a variable on the CPU with an array if no observer is registered; returns whether it did."""
         before = self._array
         if before.shape != array.shape:
             return False
         new = array if ufunc is None else ufunc(before, array)
         if new.__class__ is not _NDARRAY:
             new = _ASARRAY(new)
-        # One statement, see `_updated`.
+        # A single statement; see `_updated`.
         self._array = new if (done := self._array is before and not self._updating) else self._array
         return done
 
     def _updates_here(self, device: Any) -> bool:
-        """Tells whether an update on another device does nothing to an account: no tensor shows the same memory."""
+        """Returns whether an update on another device leaves memory use unchanged: no tensor shares the memory."""
         if device not in HERE.elsewhere:
             return False
         is_unshared = device.is_exact and self._allocation is not None and sys.getrefcount(self._allocation) == 2
         return device.on_host or is_unshared
 
     def _update(self, op: Any, *inputs: Any, name: str | None = None, **attrs: Any) -> Variable:
-        """Sends an update in place down the road."""
+        """Runs an in-place update on the road."""
         return alone(partial(self._change, op, inputs, name, attrs), self)
 
     @property
     def initializer(self) -> Any:
-        """None, since a variable has its value from the start. In a graph, the node that initializes it."""
+        """The node that initializes the variable in a graph; otherwise None, since it already has its value."""
         return None
 
     def initialized_value(self) -> Tensor:
-        """Returns the value, as a tensor of its own.
+        """Returns the value as a separate tensor.
 
         >>> tf.Variable(3.0).initialized_value().numpy()
         np.float32(3.0)
@@ -344,7 +345,7 @@ class Variable(VariableParts):
         return self.read_value()
 
     def is_initialized(self, name: str | None = None) -> Tensor:
-        """Returns a true scalar: a variable has its value from the start.
+        """Returns True as a scalar tensor, since a variable always has a value.
 
         >>> tf.Variable(3.0).is_initialized().numpy()
         np.True_
@@ -355,7 +356,7 @@ class Variable(VariableParts):
         self._take(AssignVariableOp(self, value, name=name))
 
     def _change(self, op: Any, inputs: tuple[Any, ...], name: str | None, attrs: dict[str, Any]) -> Variable:
-        # Does a tensor show the same memory? Then TensorFlow copies before the update, and both are charged.
+        # If a tensor shares the memory, TensorFlow copies before the update, and both copies are counted.
         shared = (
             self._allocation is not None and sys.getrefcount(self._allocation) > 2 and self._device.updates_in_place
         )
@@ -366,36 +367,36 @@ class Variable(VariableParts):
         return self
 
     def _take(self, value: Any) -> None:
-        """Shows the array of another buffer from now on, and shares its memory."""
+        """Takes over the array and memory of another buffer."""
         if value._allocation is self._allocation:
             self._array = value._array
         else:
-            before = self._array, self._allocation  # they die afterwards: nothing may happen between the two
+            before = self._array, self._allocation  # freed afterwards: nothing may run between the two assignments
             self._array, self._allocation = value._array, value._allocation
             del before
         if value.__class__ is Tensor and value._seq:
             self._seq = value._seq
 
-    # Its use in Python
+    # Python protocols
 
     def __iadd__(self, other: Any) -> Any:
-        """Refuses: it would make a tensor of the name."""
+        """Raises an error, since the name would become a tensor."""
         raise _refused("variable += value", "variable.assign_add(value)", "variable + value")
 
     def __isub__(self, other: Any) -> Any:
-        """Refuses: it would make a tensor of the name."""
-        raise _refused("variable -= value", "variable.assign_sub(value)", "variable * value")  # TensorFlow's own slip
+        """Raises an error, since the name would become a tensor."""
+        raise _refused("variable -= value", "variable.assign_sub(value)", "variable * value")  # TensorFlow's mistake
 
     def __imul__(self, other: Any) -> Any:
-        """Refuses: it would make a tensor of the name."""
+        """Raises an error, since the name would become a tensor."""
         raise _refused("var *= value", "var.assign(var * value)", "var * value")
 
     def __itruediv__(self, other: Any) -> Any:
-        """Refuses: it would make a tensor of the name."""
+        """Raises an error, since the name would become a tensor."""
         raise _refused("var /= value", "var.assign(var / value)", "var / value")
 
     def __ipow__(self, other: Any) -> Any:
-        """Refuses: it would make a tensor of the name."""
+        """Raises an error, since the name would become a tensor."""
         raise _refused("var **= value", "var.assign(var ** value)", "var ** value")
 
     def __repr__(self) -> str:
@@ -417,19 +418,19 @@ class Variable(VariableParts):
         return bool(self.read_value())
 
     def __int__(self) -> int:
-        """Converts a scalar."""
+        """Returns a scalar's value as a Python number."""
         return int(self.value())
 
     def __float__(self) -> float:
-        """Converts a scalar."""
+        """Returns a scalar's value as a Python number."""
         return float(self.value())
 
     def __complex__(self) -> complex:
-        """Converts a scalar."""
+        """Returns a scalar's value as a Python number."""
         return complex(self.value())
 
     def __index__(self) -> int:
-        """Lets an integer scalar be an index."""
+        """Returns an integer scalar's value for use as an index."""
         return self.value().__index__()
 
     def __iter__(self) -> Iterator[Tensor]:
@@ -439,7 +440,7 @@ class Variable(VariableParts):
         raise TypeError(f"Variable is unhashable. Instead, use variable.ref() as the key. (Variable: {self!r})")
 
     def ref(self) -> Reference:
-        """Returns a hashable stand-in; `ref().deref()` is the variable."""
+        """Returns a hashable reference; `ref().deref()` is the variable."""
         return Reference(self)
 
     def __copy__(self) -> Variable:
@@ -450,7 +451,7 @@ class Variable(VariableParts):
         return copy
 
     def __reduce__(self) -> Any:
-        """Pickles value and traits; it comes back on the device that is current then."""
+        """Pickles value and traits; unpickling creates the variable on the current device."""
         return _remade, (self.numpy(), *self._traits())
 
     def _traits(self) -> tuple[str, dict[str, Any]]:
@@ -463,7 +464,7 @@ class Variable(VariableParts):
             "shape": self._shape,
         }
 
-    if TYPE_CHECKING:  # set below
+    if TYPE_CHECKING:  # defined below
 
         def __add__(self, other: Any) -> Tensor: ...
         def __radd__(self, other: Any) -> Tensor: ...
@@ -501,12 +502,12 @@ def _refused(what: str, instead: str, new: str) -> RuntimeError:
 
 
 def _remade(value: Any, name: str, traits: dict[str, Any]) -> Variable:
-    """Makes a variable of what a copy or a pickle has kept."""
+    """Creates a variable from the contents of a copy or pickle."""
     variable = made(Variable, value, name=name, **traits)
-    variable._name = f"{name}:0"  # whatever name scope is open
+    variable._name = f"{name}:0"  # ignores open name scopes
     return variable
 
 
 for name, function in OPERATORS.items():
-    if name != "__getitem__":  # it has its own: parts of a variable can be assigned to
+    if name != "__getitem__":  # a variable has its own: its parts can be assigned to
         setattr(Variable, name, function)

@@ -1,4 +1,4 @@
-"""`tf.experimental.numpy`: NumPy's functions, which take and return tensors."""
+"""`tf.experimental.numpy`: NumPy functions that accept and return tensors."""
 
 import numpy as _np
 

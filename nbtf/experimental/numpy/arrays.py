@@ -1,4 +1,4 @@
-"""NumPy's functions that make arrays and change their shape, on tensors."""
+"""NumPy's functions that create arrays and change their shape, for tensors."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ MOST_AXES = 64
 
 
 def array(val: Any, dtype: Any = None, copy: bool = True, ndmin: int = 0) -> Tensor:
-    """Returns a tensor of a value.
+    """Returns a value as a tensor.
 
     >>> tf.experimental.numpy.array([1.5], ndmin=2).shape
     TensorShape([1, 1])
@@ -43,17 +43,17 @@ def array(val: Any, dtype: Any = None, copy: bool = True, ndmin: int = 0) -> Ten
 
 
 def copy(a: Any) -> Tensor:
-    """Returns a copy."""
+    """Returns a copy of an array."""
     return array(a)
 
 
 def zeros(shape: Any, dtype: Any = None) -> Tensor:
-    """Returns zeros: floats, if nothing is said."""
+    """Returns a tensor of zeros; floats by default."""
     return creation.zeros(shape, _dtype(dtype))
 
 
 def ones(shape: Any, dtype: Any = None) -> Tensor:
-    """Returns ones: floats, if nothing is said.
+    """Returns a tensor of ones; floats by default.
 
     >>> tf.experimental.numpy.ones((2,)).dtype
     tf.float64
@@ -65,18 +65,18 @@ empty = zeros
 
 
 def full(shape: Any, fill_value: Any, dtype: Any = None) -> Tensor:
-    """Returns a value in every place."""
+    """Returns a tensor filled with a value."""
     lengths = [shape] if isinstance(shape, int) else shape
     return broadcasting.broadcast_to(asarray(fill_value, dtype), lengths)
 
 
 def zeros_like(a: Any, dtype: Any = None) -> Tensor:
-    """Returns zeros in the shape of something."""
+    """Returns zeros in the shape of an array."""
     return creation.zeros_like(asarray(a, dtype))
 
 
 def ones_like(a: Any, dtype: Any = None) -> Tensor:
-    """Returns ones in the shape of something."""
+    """Returns ones in the shape of an array."""
     return creation.ones_like(asarray(a, dtype))
 
 
@@ -84,25 +84,25 @@ empty_like = zeros_like
 
 
 def full_like(a: Any, fill_value: Any, dtype: Any = None) -> Tensor:
-    """Returns a value in the shape and dtype of something."""
+    """Returns a tensor filled with a value, in the shape and dtype of an array."""
     like = asarray(a)
     return full(like.shape, fill_value, dtype or like.dtype)
 
 
 def eye(N: int, M: int | None = None, k: int = 0, dtype: Any = None) -> Tensor:  # noqa: N803  # NumPy's names
-    """Returns ones in a diagonal."""
+    """Returns a matrix with ones on a diagonal and zeros elsewhere."""
     columns = N if M is None else M
     rows, diagonal = ranges.range(N, dtype=int64)[:, None], ranges.range(columns, dtype=int64)
-    return cast(rows + k == diagonal, _dtype(dtype))  # type: ignore[operator]  # tensors have operators
+    return cast(rows + k == diagonal, _dtype(dtype))  # type: ignore[operator]  # tensors get operators at run time
 
 
 def identity(n: int, dtype: Any = None) -> Tensor:
-    """Returns ones in the diagonal of a square."""
+    """Returns a square identity matrix."""
     return eye(n, dtype=dtype)
 
 
 def arange(start: Any, stop: Any = None, step: Any = 1, dtype: Any = None) -> Tensor:
-    """Returns numbers one after the other; of integers int64.
+    """Returns evenly spaced numbers from `start` up to but excluding `stop`; int64 for integers.
 
     >>> tf.experimental.numpy.arange(3).numpy()
     array([0, 1, 2])
@@ -114,13 +114,13 @@ def arange(start: Any, stop: Any = None, step: Any = 1, dtype: Any = None) -> Te
 
 
 def linspace(start: Any, stop: Any, num: int = 50, dtype: Any = None) -> Tensor:
-    """Returns numbers in equal steps, both ends among them."""
+    """Returns `num` evenly spaced numbers, including both ends."""
     numbers = ranges.linspace(cast(asarray(start), python_float()), cast(asarray(stop), python_float()), num)
     return numbers if dtype is None else cast(numbers, dtype_of(dtype))
 
 
 def meshgrid(*xi: Any, indexing: str = "xy") -> list[Tensor]:
-    """Returns the coordinates of a grid."""
+    """Returns the coordinate matrices of a grid."""
     return ranges.meshgrid(*(asarray(coordinates) for coordinates in xi), indexing=indexing)
 
 
@@ -143,12 +143,12 @@ def size(a: Any) -> int:
 
 
 def reshape(a: Any, newshape: Any) -> Tensor:
-    """Returns the values in another shape; -1 stands for what is left."""
+    """Returns the values in another shape; a length of -1 is computed from the others."""
     return broadcasting.reshape(asarray(a), [newshape] if isinstance(newshape, int) else newshape)
 
 
 def ravel(a: Any) -> Tensor:
-    """Returns the values in one axis."""
+    """Returns the values along a single axis."""
     return reshape(a, [-1])
 
 
@@ -156,7 +156,7 @@ flatten = ravel
 
 
 def transpose(a: Any, axes: Any = None) -> Tensor:
-    """Returns the values with axes in another order; the reverse one if none is said."""
+    """Returns the values with the axes permuted; by default in reverse order."""
     return shapes.transpose(asarray(a), perm=axes)
 
 
@@ -170,7 +170,7 @@ def swapaxes(a: Any, axis1: int, axis2: int) -> Tensor:
 
 
 def moveaxis(a: Any, source: int, destination: int) -> Tensor:
-    """Returns the values with an axis at another place."""
+    """Returns the values with an axis moved to another position."""
     tensor = asarray(a)
     first, last = axis_of(tensor, source), axis_of(tensor, destination)
     order = [axis for axis in range(len(tensor.shape)) if axis != first]
@@ -182,7 +182,7 @@ def axis_of(tensor: Tensor, axis: Any) -> int:
     """Returns an axis counted from the front.
 
     Raises:
-      ValueError: there is no such axis.
+      ValueError: if the axis does not exist.
     """
     rank, number = len(tensor.shape), check_whole(axis, "axis")
     if not -rank <= number < rank:
@@ -191,7 +191,7 @@ def axis_of(tensor: Tensor, axis: Any) -> int:
 
 
 def expand_dims(a: Any, axis: int) -> Tensor:
-    """Returns the values with an axis of length 1 more."""
+    """Returns the values with an additional axis of length 1."""
     return shapes.expand_dims(asarray(a), axis)
 
 
@@ -199,7 +199,7 @@ def squeeze(a: Any, axis: Any = None) -> Tensor:
     """Returns the values without axes of length 1.
 
     Raises:
-      ValueError: if there is no such axis.
+      ValueError: if the axis does not exist.
     """
     tensor = asarray(a)
     if axis is not None:
@@ -208,20 +208,20 @@ def squeeze(a: Any, axis: Any = None) -> Tensor:
 
 
 def broadcast_to(array: Any, shape: Any) -> Tensor:
-    """Returns the values repeated to a shape."""
+    """Returns the values broadcast to a shape."""
     return broadcasting.broadcast_to(asarray(array), shape)
 
 
-# Several
+# Several arrays
 
 
 def concatenate(arys: Any, axis: int = 0) -> Tensor:
-    """Returns arrays one behind the other, in one dtype."""
+    """Returns arrays joined along an axis, in a common dtype."""
     return joining.concat(alike(*(asarray(array_like) for array_like in arys)), axis)
 
 
 def stack(arrays: Any, axis: int = 0) -> Tensor:
-    """Returns arrays along an axis of their own, in one dtype."""
+    """Returns arrays stacked along a new axis, in a common dtype."""
     return joining.stack(alike(*(asarray(array_like) for array_like in arrays)), axis)
 
 
@@ -230,12 +230,12 @@ def _at_least(a: Any, rank: int) -> Tensor:
 
 
 def vstack(tup: Any) -> Tensor:
-    """Returns rows one below the other."""
+    """Returns arrays joined row by row."""
     return concatenate([_at_least(array_like, 2) for array_like in tup], 0)
 
 
 def hstack(tup: Any) -> Tensor:
-    """Returns arrays side by side."""
+    """Returns arrays joined side by side."""
     arrays = [_at_least(array_like, 1) for array_like in tup]
     if not arrays:
         raise ValueError("need at least one array to concatenate")
@@ -243,13 +243,13 @@ def hstack(tup: Any) -> Tensor:
 
 
 def append(arr: Any, values: Any, axis: int | None = None) -> Tensor:
-    """Returns values behind an array."""
+    """Returns an array with values appended."""
     pieces = [arr, values] if axis is not None else [ravel(arr), ravel(values)]
     return concatenate(pieces, axis or 0)
 
 
 def split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Tensor]:
-    """Returns parts of an array: so many, or cut at these places."""
+    """Returns parts of an array: a number of equal parts, or parts cut at given indices."""
     tensor = asarray(ary)
     if isinstance(indices_or_sections, int):
         return joining.split(tensor, indices_or_sections, axis)
@@ -258,19 +258,19 @@ def split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Tensor]:
 
 
 def tile(a: Any, reps: Any) -> Tensor:
-    """Returns an array side by side with itself."""
+    """Returns an array repeated along each axis."""
     times = list(as_ints(reps))
     tensor = _at_least(a, len(times))
     return padding.tile(tensor, [1] * (len(tensor.shape) - len(times)) + times)
 
 
 def repeat(a: Any, repeats: Any, axis: int | None = None) -> Tensor:
-    """Returns an array, each value of it several times."""
+    """Returns an array with each value repeated."""
     return gathering.repeat(asarray(a) if axis is None else _at_least(a, 1), repeats, axis)
 
 
 def roll(a: Any, shift: Any, axis: Any = None) -> Tensor:
-    """Returns the values moved on; those at the end come to the beginning."""
+    """Returns the values shifted along axes; values shifted past the end reappear at the beginning."""
     tensor = asarray(a)
     if axis is None:
         return broadcasting.reshape(slicing.roll(ravel(tensor), shift, 0), tensor.shape)
@@ -278,14 +278,14 @@ def roll(a: Any, shift: Any, axis: Any = None) -> Tensor:
 
 
 def flip(m: Any, axis: Any = None) -> Tensor:
-    """Returns the values in reverse order along axes; along all if none is said."""
+    """Returns the values in reverse order along axes; along all axes by default."""
     tensor = asarray(m)
     axes = list(range(len(tensor.shape))) if axis is None else [axis] if isinstance(axis, int) else list(axis)
     return slicing.reverse(tensor, axes) if len(tensor.shape) else tensor
 
 
 def take(a: Any, indices: Any, axis: int | None = None) -> Tensor:
-    """Returns the values at places along an axis; a place outside stands for the nearest one inside."""
+    """Returns the values at indices along an axis; indices out of range are clipped."""
     tensor, number = (ravel(a), 0) if axis is None else (asarray(a), axis)
     positions = asarray(indices)
     length = tensor.shape[axis_of(tensor, number)]
@@ -293,7 +293,7 @@ def take(a: Any, indices: Any, axis: int | None = None) -> Tensor:
 
 
 def diag(v: Any, k: int = 0) -> Tensor:
-    """Returns a matrix with values in a diagonal, or the diagonal of a matrix.
+    """Returns a matrix with given values on a diagonal, or the diagonal of a matrix.
 
     Raises:
       ValueError: if `v` is neither a vector nor a matrix.
@@ -305,12 +305,12 @@ def diag(v: Any, k: int = 0) -> Tensor:
 
 
 def tril(m: Any, k: int = 0) -> Tensor:
-    """Returns the values on and below a diagonal, and zeros above."""
+    """Returns the values on and below a diagonal, with zeros above."""
     return _triangle(m, k, below=True)
 
 
 def triu(m: Any, k: int = 0) -> Tensor:
-    """Returns the values on and above a diagonal, and zeros below."""
+    """Returns the values on and above a diagonal, with zeros below."""
     return _triangle(m, k, below=False)
 
 

@@ -1,4 +1,4 @@
-"""How tensors come to behave as NumPy's arrays: attributes, operators between dtypes, lists of places."""
+"""Makes tensors behave like NumPy arrays: attributes, operators between dtypes, indexing with lists."""
 
 from __future__ import annotations
 
@@ -25,19 +25,19 @@ _PROMOTED = (
 
 
 def experimental_enable_numpy_behavior(prefer_float32: bool = False, dtype_conversion_mode: str = "legacy") -> None:
-    """Lets tensors behave as NumPy's arrays, from now on: it cannot be turned off, as in TensorFlow.
+    """Makes tensors behave like NumPy arrays. As in TensorFlow, this cannot be turned off again.
 
-    They have `T`, `reshape`, `astype`, `ravel`, `flatten`, `transpose`, `clip`, `size`, `tolist`, `data`, `max`,
-    `min` and `mean`. Operators bring dtypes to one by NumPy's rules: int32 and float32 make float64, and Python's
-    numbers give way. Lists and tensors of integers in brackets choose places. Functions of `tf` do not convert:
-    `tf.add` of two dtypes is still an error.
+    Tensors get `T`, `reshape`, `astype`, `ravel`, `flatten`, `transpose`, `clip`, `size`, `tolist`, `data`, `max`,
+    `min` and `mean`. Operators convert both operands to a common dtype by NumPy's rules: int32 and float32 give
+    float64, and Python numbers adapt to the other operand. Lists and integer tensors can be used as indices. Functions
+    of `tf` do not convert: `tf.add` of two dtypes is still an error.
 
     Args:
-      prefer_float32: whether Python's floats are float32 in `tf.experimental.numpy`, not float64.
-      dtype_conversion_mode: `"legacy"`, or `"off"` to leave operators as they are.
+      prefer_float32: whether Python floats become float32 in `tf.experimental.numpy` instead of float64.
+      dtype_conversion_mode: `"legacy"`, or `"off"` to leave operators unchanged.
 
     Raises:
-      ValueError: another mode: TensorFlow's `"all"` and `"safe"` are not there.
+      ValueError: if another mode is given; TensorFlow's `"all"` and `"safe"` are not available.
     """
     if dtype_conversion_mode not in ("legacy", "off"):
         raise ValueError(f"dtype_conversion_mode must be 'legacy' or 'off' in nbtf, got {dtype_conversion_mode!r}")
@@ -47,7 +47,7 @@ def experimental_enable_numpy_behavior(prefer_float32: bool = False, dtype_conve
     if dtype_conversion_mode == "legacy":
         for operand_class in (Tensor, Variable):
             _promote(operand_class)
-        setattr(Tensor, "__getitem__", _index)  # noqa: B010  # the class declares it otherwise
+        setattr(Tensor, "__getitem__", _index)  # noqa: B010  # the class declares another type
 
 
 def _promote(operand_class: Any) -> None:
@@ -65,7 +65,7 @@ def _turned_matmul(self: Any, left_operand: Any) -> Tensor:
 
 
 def _promoting(operator: Callable[[Any, Any], Any], turned: bool) -> Callable[[Any, Any], Any]:
-    """Returns an operator that brings both sides to one dtype first; those of one dtype cost one comparison more."""
+    """Returns an operator that first converts both operands to a common dtype; equal dtypes cost one comparison."""
 
     def promoted(x: Any, y: Any) -> Any:
         if y.__class__ is not Tensor or x._dtype is not y._dtype:
@@ -78,7 +78,7 @@ def _promoting(operator: Callable[[Any, Any], Any], turned: bool) -> Callable[[A
 
 
 def _index(tensor: Tensor, key: Any) -> Any:
-    """Returns a part; lists and tensors of integers choose places, as in NumPy."""
+    """Returns part of a tensor; lists and integer tensors select indices, as in NumPy."""
     if isinstance(key, tuple):
         entries: Any = key  # pyright: ignore[reportUnknownVariableType]
         keys: tuple[Any, ...] = tuple(_as_list(entry) for entry in entries)
@@ -92,7 +92,7 @@ def _index(tensor: Tensor, key: Any) -> Any:
 
 
 def _as_list(entry: Any) -> Any:
-    """Returns a tuple among the parts of a key as the list that it stands for."""
+    """Returns a tuple within a key as a list, because both mean the same."""
     return [*entry] if isinstance(entry, tuple) else entry
 
 
@@ -101,7 +101,7 @@ def _is_list(key: Any) -> bool:
 
 
 def _index_with_list(tensor: Tensor, keys: tuple[Any, ...], list_axis: int) -> Any:
-    """Returns the values at the places that one list names, and of the other axes what slices and integers say."""
+    """Returns the values at the indices in one list; slices and integers select from the other axes."""
     marks = arrays.asarray(keys[list_axis])
     if marks.dtype is bool_:
         return gathering.boolean_mask(tensor, marks, axis=list_axis)
@@ -113,7 +113,7 @@ def _index_with_list(tensor: Tensor, keys: tuple[Any, ...], list_axis: int) -> A
 
 
 def _index_points(tensor: Tensor, keys: tuple[Any, ...]) -> Any:
-    """Returns the values at points, whose coordinates are in several lists."""
+    """Returns the values at points whose coordinates are given by several lists."""
     coordinates = [_count_from_start(arrays.asarray(entry), tensor.shape[axis]) for axis, entry in enumerate(keys)]
     shape = np.broadcast_shapes(*(tuple(axis_coordinates.shape) for axis_coordinates in coordinates))
     return gather_nd(
@@ -122,7 +122,7 @@ def _index_points(tensor: Tensor, keys: tuple[Any, ...]) -> Any:
 
 
 def _count_from_start(indices: Tensor, length: Any) -> Tensor:
-    """Returns places counted from the start, where negative ones were counted from the end."""
+    """Returns indices counted from the start, where negative ones were counted from the end."""
     counted = cast(indices, int64)
     return elementwise.where(elementwise.less(counted, 0), elementwise.add(counted, length), counted)
 
@@ -161,4 +161,4 @@ _ATTRIBUTES: dict[str, Any] = {
     "mean": reductions.mean,
     "__pos__": elementwise.positive,
 }
-"""What tensors have then: TensorFlow's list."""
+"""The attributes that tensors get, as in TensorFlow."""

@@ -1,4 +1,4 @@
-"""NumPy's functions of single values, on tensors."""
+"""NumPy's elementwise functions, for tensors."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def _of_floats(name: str, function: Callable[[Any], Tensor]) -> Unary:
     def applied(x: Any) -> Tensor:
         return function(floats(x))
 
-    return _name_function(applied, name, f"Returns NumPy's `{name}` of each value; of integers as floats.")
+    return _name_function(applied, name, f"Returns NumPy's `{name}` of each value; floats for integers.")
 
 
 def _of_any(name: str, function: Callable[[Any], Tensor]) -> Unary:
@@ -35,19 +35,19 @@ def _of_any(name: str, function: Callable[[Any], Tensor]) -> Unary:
 
 
 def _of_two(name: str, function: Callable[[Any, Any], Tensor]) -> Binary:
-    """Returns a function of two values, which are brought to one dtype."""
+    """Returns a function of two operands, which are converted to a common dtype."""
 
     def applied(x1: Any, x2: Any) -> Tensor:
         return function(*alike(x1, x2))
 
-    return _name_function(applied, name, f"Returns NumPy's `{name}` of two values each, brought to one dtype.")
+    return _name_function(applied, name, f"Returns NumPy's `{name}` of two operands, converted to a common dtype.")
 
 
 def _of_bools(name: str, function: Callable[..., Tensor]) -> Logical:
     def apply(*values: Any) -> Tensor:
         return function(*[arithmetic.cast(asarray(value), bool_) for value in values])
 
-    return _name_function(apply, name, f"Returns NumPy's `{name}`; what is not 0 is true.")
+    return _name_function(apply, name, f"Returns NumPy's `{name}`; values other than 0 are true.")
 
 
 def _name_function(function: Any, name: str, text: str) -> Any:
@@ -111,7 +111,7 @@ logical_not: Logical = _of_bools("logical_not", logic.logical_not)
 
 
 def divide(x1: Any, x2: Any) -> Tensor:
-    """Returns quotients; those of integers are floats.
+    """Returns quotients; floats for integers.
 
     >>> tf.experimental.numpy.divide(1, 2).numpy()
     np.float64(0.5)
@@ -124,17 +124,17 @@ true_divide = divide
 
 
 def arctan2(x1: Any, x2: Any) -> Tensor:
-    """Returns angles of points, of which the first number is the height."""
+    """Returns the angles of points with the coordinates `x2` and `x1`."""
     return trigonometry.atan2(*alike(floats(x1), floats(x2)))
 
 
 def log2(x: Any) -> Tensor:
-    """Returns logarithms to the base of 2."""
+    """Returns base-2 logarithms."""
     return _log_of_base(x, 2)
 
 
 def log10(x: Any) -> Tensor:
-    """Returns logarithms to the base of 10."""
+    """Returns base-10 logarithms."""
     return _log_of_base(x, 10)
 
 
@@ -144,16 +144,16 @@ def _log_of_base(x: Any, base: int) -> Tensor:
 
 
 def clip(a: Any, a_min: Any, a_max: Any) -> Tensor:
-    """Returns values that are not below one limit and not above another; None is no limit."""
+    """Returns the values limited to a range; None stands for no limit."""
     clipped = asarray(a)
     if a_max is not None:
         clipped = minimum(clipped, a_max)
-    # The lower limit comes last: it wins where the limits cross, as in TensorFlow.
+    # The lower limit is applied last: it wins if the limits cross, as in TensorFlow.
     return clipped if a_min is None else maximum(clipped, a_min)
 
 
 def around(a: Any, decimals: int = 0) -> Tensor:
-    """Returns values rounded to so many decimals; a half goes to the even one."""
+    """Returns the values rounded to a number of decimals; halves round to the even digit."""
     values = asarray(a)
     if values.dtype.is_integer:
         return values
@@ -165,10 +165,10 @@ round = around
 
 
 def where(condition: Any, x: Any = None, y: Any = None) -> Any:
-    """Returns values of `x` where a condition holds, and of `y` elsewhere; without these, where it holds.
+    """Returns values of `x` where a condition holds and of `y` elsewhere; without both, the indices where it holds.
 
     Raises:
-      ValueError: one of the two is missing.
+      ValueError: if only one of `x` and `y` is given.
     """
     marked = arithmetic.cast(asarray(condition), bool_)
     if x is None and y is None:
@@ -179,13 +179,13 @@ def where(condition: Any, x: Any = None, y: Any = None) -> Any:
 
 
 def nonzero(a: Any) -> list[Tensor]:
-    """Returns where values are not 0: a tensor of places for each axis."""
+    """Returns the indices of values other than 0: one tensor for each axis."""
     indices = comparison.where(arithmetic.cast(ascontiguousarray(a), bool_))
     return [indices[:, axis] for axis in range(indices.shape[1])]
 
 
 def isclose(a: Any, b: Any, rtol: float = 1e-05, atol: float = 1e-08) -> Tensor:
-    """Tells which values differ by rounding only."""
+    """Returns which values are equal within a tolerance."""
     left, right = alike(floats(a), floats(b))
     bound = arithmetic.add(arithmetic.multiply(magnitude.abs(right), rtol), atol)
     return comparison.less_equal(magnitude.abs(arithmetic.subtract(left, right)), bound)

@@ -1,4 +1,4 @@
-"""NumPy's products of arrays, on tensors."""
+"""NumPy's products of arrays, for tensors."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from nbtf.experimental.numpy.reductions import sum
 
 
 def matmul(x1: Any, x2: Any) -> Tensor:
-    """Returns the product of matrices; a vector stands for a row on the left and a column on the right.
+    """Returns the product of matrices; a vector counts as a row on the left and as a column on the right.
 
     >>> tf.experimental.numpy.matmul([1, 2], [3, 4]).numpy()
     np.int64(11)
@@ -29,7 +29,7 @@ def matmul(x1: Any, x2: Any) -> Tensor:
 
 
 def dot(a: Any, b: Any) -> Tensor:
-    """Returns sums of products over the last axis of the first and the last but one of the second."""
+    """Returns sums of products over the last axis of `a` and the second-to-last axis of `b`."""
     left, right = alike(a, b)
     if not left.shape.rank or not right.shape.rank:
         return multiply(left, right)
@@ -47,40 +47,40 @@ def inner(a: Any, b: Any) -> Tensor:
 
 
 def vdot(a: Any, b: Any) -> Tensor:
-    """Returns the sum of all products."""
+    """Returns the sum of the products of all elements."""
     left, right = (broadcasting.reshape(tensor, [-1]) for tensor in alike(a, b))
     return contractions.tensordot(left, right, 1)
 
 
 def outer(a: Any, b: Any) -> Tensor:
-    """Returns the products of each value with each."""
+    """Returns the products of each value of `a` with each value of `b`."""
     left, right = alike(a, b)
     return multiply(broadcasting.reshape(left, [-1, 1]), broadcasting.reshape(right, [1, -1]))
 
 
 def tensordot(a: Any, b: Any, axes: Any = 2) -> Tensor:
-    """Returns sums of products over axes."""
+    """Returns sums of products over the given axes."""
     left, right = alike(a, b)
     return contractions.tensordot(left, right, axes)
 
 
 def einsum(subscripts: str, *operands: Any) -> Tensor:
-    """Returns sums of products as a formula of letters says."""
+    """Returns sums of products as specified by a formula of letters."""
     return contractions.einsum(subscripts, *alike(*(asarray(operand) for operand in operands)))
 
 
 def trace(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None) -> Tensor:
-    """Returns the sums of the diagonals of the matrices that two axes make.
+    """Returns the sums along a diagonal of the matrices formed by two axes.
 
     Args:
-      a: an array of rank 2 or more.
-      offset: number of the diagonal: 0 for the main one, positive above it.
-      axis1: the axis of the rows.
-      axis2: the axis of the columns.
+      a: an array with at least two axes.
+      offset: diagonal to use; 0 for the main diagonal, positive above it.
+      axis1: axis of the rows; 0 by default.
+      axis2: axis of the columns; 1 by default.
       dtype: dtype of the sums.
 
     Raises:
-      ValueError: if these axes do not exist.
+      ValueError: if one of the axes does not exist, or if both are the same.
 
     >>> tf.experimental.numpy.trace([[1, 2], [3, 4]], offset=1).numpy()
     np.int64(2)

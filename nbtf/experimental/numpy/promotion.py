@@ -1,4 +1,4 @@
-"""Which dtype comes of several, by NumPy's rules: int32 and float32 make float64, Python's numbers give way."""
+"""Promotes dtypes by NumPy's rules: int32 and float32 give float64, and Python numbers adapt to the other operand."""
 
 from __future__ import annotations
 
@@ -15,23 +15,23 @@ from nbtf._types import DType, as_dtype, float32, float64, int64
 
 
 class _Settings:
-    """What `experimental_enable_numpy_behavior` said."""
+    """The settings of `experimental_enable_numpy_behavior`."""
 
     prefer_float32 = False
 
 
 def prefer_float32(enabled: bool) -> None:
-    """Says whether Python's floats are float32."""
+    """Sets whether Python floats are float32."""
     _Settings.prefer_float32 = enabled
 
 
 def python_float() -> DType:
-    """Returns the dtype of Python's floats; floats made of integers are float64 in any case, as in TensorFlow."""
+    """Returns the dtype of Python floats; floats converted from integers are always float64, as in TensorFlow."""
     return float32 if _Settings.prefer_float32 else float64
 
 
 def result_type(*arrays_and_dtypes: Any) -> DType:
-    """Returns the dtype that comes of several tensors, arrays, dtypes and Python numbers.
+    """Returns the common dtype of tensors, arrays, dtypes and Python numbers.
 
     >>> tf.experimental.numpy.result_type(tf.constant([1]), tf.constant([1.5]))
     tf.float64
@@ -42,20 +42,20 @@ def result_type(*arrays_and_dtypes: Any) -> DType:
     numpy_operands = [operand.as_numpy_dtype if isinstance(operand, DType) else operand for operand in operands]
     try:
         return as_dtype(np.result_type(*numpy_operands))
-    except (TypeError, ValueError) as error:  # NumPy's own classes among them
+    except (TypeError, ValueError) as error:  # includes NumPy's own error classes
         raise TypeError(str(error)) from None
 
 
 def dtype_of(dtype: Any) -> DType:
-    """Returns a dtype in any spelling; Python's `int` and `float` are the long ones, as in NumPy."""
+    """Returns a dtype given in any form; Python's `int` and `float` are 64 bits wide, as in NumPy."""
     return int64 if dtype is int else float64 if dtype is float else as_dtype(dtype)
 
 
 def _promotion_operand(value: Any) -> Any:
-    """Returns the dtype of a tensor or an array; a Python number stays, and is float32 or complex64 if so wished."""
+    """Returns the dtype of a tensor or an array, and a Python number itself, as float32 or complex64 if preferred."""
     if isinstance(value, Tensor | Variable):
         return value.dtype
-    if _Settings.prefer_float32 and isinstance(value, float | complex):  # NumPy's float64 is one of them
+    if _Settings.prefer_float32 and isinstance(value, float | complex):  # NumPy's float64 is a subclass of float
         return np.float32(value) if isinstance(value, float) else np.complex64(value)
     if type(value) in (bool, int, float, complex):
         return value
@@ -68,7 +68,7 @@ def _promotion_operand(value: Any) -> Any:
 
 
 def promote_types(type1: Any, type2: Any) -> DType:
-    """Returns the dtype that comes of two.
+    """Returns the common dtype of two dtypes.
 
     >>> tf.experimental.numpy.promote_types("int32", "float32")
     tf.float64
@@ -77,11 +77,11 @@ def promote_types(type1: Any, type2: Any) -> DType:
 
 
 def asarray(a: Any, dtype: Any = None) -> Tensor:
-    """Returns a tensor of a value: of Python's integers int64, of its floats float64.
+    """Returns a value as a tensor; Python integers become int64, Python floats float64.
 
     Args:
-      a: a number, a nested list, an array, a tensor.
-      dtype: of the result.
+      a: a number, a nested list, an array or a tensor.
+      dtype: dtype of the result; by default that of the value.
 
     >>> tf.experimental.numpy.asarray([1, 2]).dtype
     tf.int64
@@ -95,7 +95,7 @@ def asarray(a: Any, dtype: Any = None) -> Tensor:
 
 
 def ascontiguousarray(a: Any, dtype: Any = None) -> Tensor:
-    """Returns a tensor of a value as `asarray` does, with one axis at least.
+    """Returns a value as a tensor like `asarray`, but with at least one axis.
 
     >>> tf.experimental.numpy.ascontiguousarray(5).shape
     TensorShape([1])
@@ -105,7 +105,7 @@ def ascontiguousarray(a: Any, dtype: Any = None) -> Tensor:
 
 
 def _of_numbers(a: Any) -> Tensor:
-    """Returns numbers of Python or NumPy, with NumPy's dtypes."""
+    """Returns Python or NumPy numbers as a tensor with NumPy's dtypes."""
     array = np.asarray(a)
     strong = isinstance(a, np.ndarray | np.generic) and not isinstance(a, float)
     if strong or array.dtype.kind in "USO":
@@ -125,7 +125,7 @@ def _holds_tensors(a: Any) -> bool:
 
 
 def alike(*values: Any) -> list[Any]:
-    """Returns values as tensors of the one dtype that comes of all of them."""
+    """Returns values as tensors of their common dtype."""
     dtype = result_type(*values)
     return [_cast(value, dtype) for value in values]
 
@@ -137,7 +137,7 @@ def _cast(value: Any, dtype: DType) -> Tensor:
 
 
 def floats(a: Any) -> Tensor:
-    """Returns a value as floats: those of integers and bools are float64."""
+    """Returns a value as floats; integers and booleans become float64."""
     tensor = asarray(a)
     tensor_dtype = tensor.dtype
     return tensor if tensor_dtype.is_floating or tensor_dtype.is_complex else cast(tensor, float64)

@@ -1,4 +1,4 @@
-"""`tf.experimental.numpy.random`: random tensors as NumPy's oldest functions name them."""
+"""`tf.experimental.numpy.random`: random tensors, with the function names of `numpy.random`."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def _shape(size: Any) -> list[int]:
 
 
 def randn(*args: int) -> Tensor:
-    """Returns normal numbers.
+    """Returns normally distributed numbers in the given shape.
 
     >>> tf.experimental.numpy.random.randn(2, 3).shape
     TensorShape([2, 3])
@@ -29,27 +29,27 @@ def randn(*args: int) -> Tensor:
 
 
 def standard_normal(size: Any = None) -> Tensor:
-    """Returns normal numbers."""
+    """Returns normally distributed numbers."""
     return ops.normal(_shape(size), dtype=float64)
 
 
 def rand(*size: int) -> Tensor:
-    """Returns numbers that are equally likely from 0 to 1."""
+    """Returns uniformly distributed numbers from 0 to 1, in the given shape."""
     return uniform(size=size)
 
 
 def random(size: Any = None) -> Tensor:
-    """Returns numbers that are equally likely from 0 to 1."""
+    """Returns uniformly distributed numbers from 0 to 1."""
     return uniform(size=size)
 
 
 def uniform(low: float = 0.0, high: float = 1.0, size: Any = None) -> Tensor:
-    """Returns numbers that are equally likely between two limits."""
+    """Returns uniformly distributed numbers between two limits."""
     return ops.uniform(_shape(size), low, high, float64)
 
 
 def randint(low: int, high: int | None = None, size: Any = None, dtype: Any = None) -> Tensor:
-    """Returns integers that are equally likely, the last one left out."""
+    """Returns uniformly distributed integers from `low` up to but excluding `high`."""
     first, last = (0, low) if high is None else (low, high)
     integer_dtype = int64 if dtype is None else dtype_of(dtype)
     return ops.uniform(_shape(size), first, last, integer_dtype)

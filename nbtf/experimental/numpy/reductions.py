@@ -1,4 +1,4 @@
-"""NumPy's functions along axes, on tensors: sums, means, orders."""
+"""NumPy's functions along axes, for tensors: sums, means, sorting."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from nbtf.experimental.numpy.promotion import asarray, floats
 
 
 def _prepare_summands(a: Any, dtype: Any) -> Tensor:
-    """Returns what is added up: bools and short integers as int64, as NumPy has it."""
+    """Returns the values to be added; booleans and short integers become int64, as in NumPy."""
     tensor = asarray(a, dtype)
     tensor_dtype = tensor.dtype
     if dtype is not None or not (tensor_dtype.is_integer or tensor_dtype is bool_):
@@ -24,7 +24,7 @@ def _prepare_summands(a: Any, dtype: Any) -> Tensor:
 
 
 def sum(a: Any, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> Tensor:
-    """Returns the sum along axes; that of integers is int64.
+    """Returns the sum along axes; int64 for integers.
 
     >>> tf.experimental.numpy.sum([[1, 2], [3, 4]], axis=1).numpy()
     array([3, 7])
@@ -33,12 +33,12 @@ def sum(a: Any, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> 
 
 
 def prod(a: Any, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> Tensor:
-    """Returns the product along axes; that of integers is int64."""
+    """Returns the product along axes; int64 for integers."""
     return means_and_extremes.reduce_prod(_prepare_summands(a, dtype), axis, keepdims)
 
 
 def mean(a: Any, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> Tensor:
-    """Returns the mean along axes: a float.
+    """Returns the mean along axes as a float.
 
     >>> tf.experimental.numpy.mean([1, 2]).numpy()
     np.float64(1.5)
@@ -62,13 +62,13 @@ def std(a: Any, axis: Any = None, keepdims: bool = False) -> Tensor:
 
 
 def max(a: Any, axis: Any = None, keepdims: bool = False) -> Tensor:
-    """Returns the largest along axes."""
+    """Returns the largest value along axes."""
     values = asarray(a)
     return (truth.reduce_any if values.dtype is bool_ else means_and_extremes.reduce_max)(values, axis, keepdims)
 
 
 def min(a: Any, axis: Any = None, keepdims: bool = False) -> Tensor:
-    """Returns the smallest along axes."""
+    """Returns the smallest value along axes."""
     values = asarray(a)
     return (truth.reduce_all if values.dtype is bool_ else means_and_extremes.reduce_min)(values, axis, keepdims)
 
@@ -77,12 +77,12 @@ amax, amin = max, min
 
 
 def any(a: Any, axis: Any = None, keepdims: bool = False) -> Tensor:
-    """Tells whether one is not 0 along axes."""
+    """Returns whether any value along axes is not 0."""
     return truth.reduce_any(cast(asarray(a), bool_), axis, keepdims)
 
 
 def all(a: Any, axis: Any = None, keepdims: bool = False) -> Tensor:
-    """Tells whether all are not 0 along axes."""
+    """Returns whether all values along axes are not 0."""
     return truth.reduce_all(cast(asarray(a), bool_), axis, keepdims)
 
 
@@ -92,53 +92,53 @@ def _flat(a: Any, axis: int | None) -> tuple[Tensor, int]:
 
 
 def _extreme(a: Any, axis: int | None) -> tuple[Tensor, int]:
-    """Returns what an extreme is looked for in: a number counts as a vector of one."""
+    """Returns the values to search for an extreme; a number counts as a vector of length 1."""
     return _flat(a, None if not len(asarray(a).shape) and axis in (0, -1) else axis)
 
 
 def argmax(a: Any, axis: int | None = None) -> Tensor:
-    """Returns where the largest is: among all values if no axis is said."""
+    """Returns the index of the largest value along an axis; among all values by default."""
     return extreme_indices.argmax(*_extreme(a, axis))
 
 
 def argmin(a: Any, axis: int | None = None) -> Tensor:
-    """Returns where the smallest is: among all values if no axis is said."""
+    """Returns the index of the smallest value along an axis; among all values by default."""
     return extreme_indices.argmin(*_extreme(a, axis))
 
 
 def cumsum(a: Any, axis: int | None = None, dtype: Any = None) -> Tensor:
-    """Returns sums so far."""
+    """Returns cumulative sums."""
     return cumulative.cumsum(*_flat(_prepare_summands(a, dtype), axis))
 
 
 def cumprod(a: Any, axis: int | None = None, dtype: Any = None) -> Tensor:
-    """Returns products so far."""
+    """Returns cumulative products."""
     return cumulative.cumprod(*_flat(_prepare_summands(a, dtype), axis))
 
 
 def count_nonzero(a: Any, axis: Any = None) -> Tensor:
-    """Returns how many values are not 0."""
+    """Returns the number of values that are not 0."""
     return statistics.count_nonzero(asarray(a), axis)
 
 
 def sort(a: Any, axis: int | None = -1) -> Tensor:
-    """Returns the values in order along an axis; all values in one row if it is None."""
+    """Returns the values sorted along an axis; all values as one vector if the axis is None."""
     return ordering.sort(*_flat(a, axis))
 
 
 def argsort(a: Any, axis: int | None = -1) -> Tensor:
-    """Returns the places of the values in order."""
+    """Returns the indices that sort the values along an axis."""
     values, number = _flat(a, axis)
     return cast(ordering.argsort(values, number, stable=True), int64) if len(values.shape) else asarray([0])
 
 
 def allclose(a: Any, b: Any, rtol: float = 1e-05, atol: float = 1e-08) -> Tensor:
-    """Tells whether all values differ by rounding only."""
+    """Returns whether all values are equal within a tolerance."""
     return all(isclose(a, b, rtol, atol))
 
 
 def array_equal(a1: Any, a2: Any) -> Tensor:
-    """Tells whether two arrays have one shape and the same values."""
+    """Returns whether two arrays have the same shape and values."""
     from nbtf.experimental.numpy.elementwise import equal
 
     first, second = asarray(a1), asarray(a2)

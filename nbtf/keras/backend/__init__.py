@@ -88,11 +88,11 @@ _GONE = frozenset(
         "reset_uids set_learning_phase set_session symbolic_learning_phase"
     ).split()
 )
-"""Names of Keras 2 that Keras 3 has given up. Source: `tf.keras.backend` 2.21."""
+"""Names of Keras 2 that Keras 3 no longer has. Source: `tf.keras.backend` 2.21."""
 
 
 def __getattr__(name: str) -> _NoReturn:
-    if name in _GONE:  # Keras names its module
-        advice = "It ended with Keras 2. Models run eagerly, without a session: set devices and memory with tf.config."
+    if name in _GONE:  # Keras names its own module in the error
+        advice = "Keras 3 removed it. Models run eagerly, without a session: set devices and memory with tf.config."
         raise _absence("keras._tf_keras.keras.backend", name, advice)
     raise _absence("nbtf.keras.backend", name)

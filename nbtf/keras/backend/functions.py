@@ -1,4 +1,4 @@
-"""Functions of `tf` under the names and with the arguments that Keras 1 gave them."""
+"""Functions of `tf` with the names and arguments of Keras 1."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from nbtf.keras.losses import functions as losses
 
 
 def _numbers(x: Any) -> Any:
-    """Returns numbers of which a mean can be taken: those of bools as floats."""
+    """Returns numbers that have a mean: booleans as floats, other values unchanged."""
     tensor = creation.convert_to_tensor(x)
     return arithmetic.cast(tensor, floatx()) if tensor.dtype.is_bool else tensor
 
@@ -40,7 +40,7 @@ def prod(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
 
 
 def mean(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
-    """Returns the mean along axes; bools count as 0 and 1."""
+    """Returns the mean along axes; booleans count as 0 and 1."""
     return means_and_extremes.reduce_mean(_numbers(x), axis, keepdims)
 
 
@@ -59,37 +59,37 @@ def var(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
 
 
 def max(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
-    """Returns the largest along axes."""
+    """Returns the largest value along axes."""
     return means_and_extremes.reduce_max(x, axis, keepdims)
 
 
 def min(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
-    """Returns the smallest along axes."""
+    """Returns the smallest value along axes."""
     return means_and_extremes.reduce_min(x, axis, keepdims)
 
 
 def any(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
-    """Tells whether one is true along axes."""
+    """Returns whether any value along axes is true."""
     return truth.reduce_any(arithmetic.cast(x, "bool"), axis, keepdims)
 
 
 def all(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
-    """Tells whether all are true along axes."""
+    """Returns whether all values along axes are true."""
     return truth.reduce_all(arithmetic.cast(x, "bool"), axis, keepdims)
 
 
 def argmax(x: Any, axis: int = -1) -> Any:
-    """Returns where the largest is along an axis."""
+    """Returns the index of the largest value along an axis."""
     return extreme_indices.argmax(x, axis)
 
 
 def argmin(x: Any, axis: int = -1) -> Any:
-    """Returns where the smallest is along an axis."""
+    """Returns the index of the smallest value along an axis."""
     return extreme_indices.argmin(x, axis)
 
 
 def sqrt(x: Any) -> Any:
-    """Returns the root; 0 for negative numbers."""
+    """Returns the square root; 0 for negative numbers."""
     return exponentials.sqrt(clip_by_value(x, 0.0, float("inf")))
 
 
@@ -124,17 +124,17 @@ def variable(value: Any, dtype: Any = None, name: str | None = None, constraint:
 
 
 def get_value(x: Any) -> Any:
-    """Returns the value as NumPy has it."""
+    """Returns the value as a NumPy array."""
     return x.numpy() if hasattr(x, "numpy") else x
 
 
 def set_value(x: Any, value: Any) -> None:
-    """Gives a variable a value."""
+    """Sets the value of a variable."""
     check_has(x, "assign", "x", "a variable").assign(value)
 
 
 def eval(x: Any) -> Any:
-    """Returns the value as NumPy has it."""
+    """Returns the value as a NumPy array."""
     return get_value(creation.convert_to_tensor(x))
 
 
@@ -156,17 +156,17 @@ def dtype(x: Any) -> str:
 
 
 def flatten(x: Any) -> Any:
-    """Returns all values in one axis."""
+    """Returns all values along a single axis."""
     return broadcasting.reshape(x, [-1])
 
 
 def batch_flatten(x: Any) -> Any:
-    """Returns all values of each example in one axis."""
+    """Returns the values of each example along a single axis."""
     return broadcasting.reshape(x, [-1, -1])
 
 
 def concatenate(tensors: Any, axis: int = -1) -> Any:
-    """Returns tensors one behind the other along an axis."""
+    """Returns tensors joined along an axis."""
     return joining.concat(tensors, axis)
 
 
@@ -181,31 +181,31 @@ def l2_normalize(x: Any, axis: Any = None) -> Any:
 
 
 def relu(x: Any, alpha: float = 0.0, max_value: float | None = None, threshold: float = 0.0) -> Any:
-    """Returns the values, with those below the threshold made small."""
+    """Returns `tf.keras.activations.relu` with the negative slope `alpha`."""
     from nbtf.keras.activations import relu as relu_of_keras
 
     return relu_of_keras(x, negative_slope=alpha, max_value=max_value, threshold=threshold)
 
 
 def softmax(x: Any, axis: int = -1) -> Any:
-    """Returns numbers that sum to 1 along an axis."""
+    """Returns positive numbers that sum to 1 along an axis."""
     return nn.softmax(x, axis)
 
 
 def random_normal(shape: Any, mean: float = 0.0, stddev: float = 1.0, dtype: Any = None, seed: Any = None) -> Any:
-    """Returns normal numbers."""
+    """Returns normally distributed numbers."""
     return streams.normal(shape, mean, stddev, dtype or floatx(), seed)
 
 
 def random_uniform(shape: Any, minval: float = 0.0, maxval: float = 1.0, dtype: Any = None, seed: Any = None) -> Any:
-    """Returns numbers that are equally likely between two limits."""
+    """Returns uniformly distributed numbers between two limits."""
     return streams.uniform(shape, minval, maxval, dtype or floatx(), seed)
 
 
 def binary_crossentropy(target: Any, output: Any, from_logits: bool = False) -> Any:
     """Returns the cross entropy of each value."""
     output = output if hasattr(output, "shape") else creation.convert_to_tensor(output)
-    shape = (*output.shape, 1)  # the loss takes the mean over the last axis
+    shape = (*output.shape, 1)  # the loss computes the mean over the last axis
     columns = (broadcasting.reshape(arithmetic.cast(values, output.dtype), shape) for values in (target, output))
     return losses.binary_crossentropy(*columns, from_logits=from_logits)
 
@@ -216,7 +216,7 @@ def categorical_crossentropy(target: Any, output: Any, from_logits: bool = False
 
 
 def sparse_categorical_crossentropy(target: Any, output: Any, from_logits: bool = False, axis: int = -1) -> Any:
-    """Returns the cross entropy of each example, whose class is a number."""
+    """Returns the cross entropy of each example; `target` contains class numbers."""
     output = output if hasattr(output, "shape") else creation.convert_to_tensor(output)
     if not len(output.shape):
         raise ValueError("`output` must have at least one axis.")

@@ -1,4 +1,4 @@
-"""`tf.keras.callbacks`: who is told what happens in training."""
+"""`tf.keras.callbacks`: objects that are called during training."""
 
 from nbtf._public import public_names as _public_names
 from nbtf.keras.callbacks.callback import Callback as Callback

@@ -1,4 +1,4 @@
-"""What a callback may hear of: the hooks of training, testing and predicting; as methods, or as functions."""
+"""The base class of callbacks, with the hooks of training, testing and prediction as methods or functions."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from typing import Any
 
 
 class Callback:
-    """Subclass it, and write the hooks that are wanted. All others do nothing, and cost nothing.
+    """Base class of callbacks. Subclass it and define the hooks that you need; all others cost no time.
 
-    `model` is the model, `params` tells of `verbose`, `epochs` and `steps`. Setting `model.stop_training` ends `fit`
-    after the batch.
+    `model` is the model; `params` contains `verbose`, `epochs` and `steps`. Setting `model.stop_training` ends `fit`
+    after the current batch.
 
     >>> class Losses(tf.keras.callbacks.Callback):
     ...     def on_epoch_end(self, epoch, logs=None):
@@ -26,83 +26,83 @@ class Callback:
 
     @property
     def model(self) -> Any:
-        """The model that it listens to."""
+        """The model that is trained."""
         return self._model
 
     def set_params(self, params: Any) -> None:
-        """Is given what `fit` was told."""
+        """Stores the parameters of `fit`."""
         self.params = params
 
     def set_model(self, model: Any) -> None:
-        """Is given the model."""
+        """Stores the model."""
         self._model = model
 
-    # Batches; `on_batch_begin` and `on_batch_end` are older names for those of training.
+    # Batches; `on_batch_begin` and `on_batch_end` are older names of the training hooks.
 
     def on_batch_begin(self, batch: int, logs: Any = None) -> None:
-        """Is called before a batch of training."""
+        """Called before a training batch."""
 
     def on_batch_end(self, batch: int, logs: Any = None) -> None:
-        """Is called after a batch of training."""
+        """Called after a training batch."""
 
     def on_train_batch_begin(self, batch: int, logs: Any = None) -> None:
-        """Is called before a batch of training."""
+        """Called before a training batch."""
         self.on_batch_begin(batch, logs)
 
     def on_train_batch_end(self, batch: int, logs: Any = None) -> None:
-        """Is called after a batch of training, with the means of the pass so far."""
+        """Called after a training batch, with the means of the epoch so far."""
         self.on_batch_end(batch, logs)
 
     def on_test_batch_begin(self, batch: int, logs: Any = None) -> None:
-        """Is called before a batch of testing or validation."""
+        """Called before a test or validation batch."""
 
     def on_test_batch_end(self, batch: int, logs: Any = None) -> None:
-        """Is called after a batch of testing or validation."""
+        """Called after a test or validation batch."""
 
     def on_predict_batch_begin(self, batch: int, logs: Any = None) -> None:
-        """Is called before a batch of predicting."""
+        """Called before a prediction batch."""
 
     def on_predict_batch_end(self, batch: int, logs: Any = None) -> None:
-        """Is called after a batch of predicting; `logs` has its `outputs`."""
+        """Called after a prediction batch; `logs` contains its `outputs`."""
 
-    # Passes and all
+    # Epochs and whole runs
 
     def on_epoch_begin(self, epoch: int, logs: Any = None) -> None:
-        """Is called before a pass."""
+        """Called before an epoch."""
 
     def on_epoch_end(self, epoch: int, logs: Any = None) -> None:
-        """Is called after a pass, with its results and, as `val_...`, those of the validation."""
+        """Called after an epoch, with its results and, as `val_...`, those of the validation."""
 
     def on_train_begin(self, logs: Any = None) -> None:
-        """Is called first in `fit`."""
+        """Called at the start of `fit`."""
 
     def on_train_end(self, logs: Any = None) -> None:
-        """Is called last in `fit`."""
+        """Called at the end of `fit`."""
 
     def on_test_begin(self, logs: Any = None) -> None:
-        """Is called first in `evaluate`, and in a validation."""
+        """Called at the start of `evaluate` or of a validation."""
 
     def on_test_end(self, logs: Any = None) -> None:
-        """Is called last in `evaluate`, and in a validation."""
+        """Called at the end of `evaluate` or of a validation."""
 
     def on_predict_begin(self, logs: Any = None) -> None:
-        """Is called first in `predict`."""
+        """Called at the start of `predict`."""
 
     def on_predict_end(self, logs: Any = None) -> None:
-        """Is called last in `predict`."""
+        """Called at the end of `predict`."""
 
 
 class LambdaCallback(Callback):
-    """Calls functions.
+    """A callback that calls functions.
 
     Args:
-      on_epoch_begin: is called with the number of the pass, and the results.
-      on_epoch_end: the same, after it.
-      on_train_begin: is called with the results.
-      on_train_end: the same, after all.
-      on_train_batch_begin: is called with the number of the batch, and the results.
-      on_train_batch_end: the same, after it.
-      **kwargs: functions for other hooks, by their names.
+      on_epoch_begin: function of the epoch number and the results, called before each epoch.
+      on_epoch_end: function of the same arguments, called after each epoch.
+      on_train_begin: function of the results, called at the start of `fit`.
+      on_train_end: function of the results, called at the end of `fit`.
+      on_train_batch_begin: function of the batch number and the results, called before each batch.
+      on_train_batch_end: function of the same arguments, called after each batch.
+      **kwargs: functions for other hooks, by name.
 
     >>> seen = []
     >>> tf.keras.callbacks.LambdaCallback(on_epoch_end=lambda epoch, logs: seen.append(epoch)).on_epoch_end(3)
@@ -145,10 +145,10 @@ def _hook(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 class TerminateOnNaN(Callback):
-    """Ends training when the loss is no longer a finite number."""
+    """Ends training if the loss is not a finite number."""
 
     def on_batch_end(self, batch: int, logs: Any = None) -> None:
-        """Looks at the loss."""
+        """Checks the loss."""
         results: dict[str, Any] = logs or {}
         loss = results.get("loss")
         if loss is not None and not math.isfinite(loss):

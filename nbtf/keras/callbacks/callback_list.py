@@ -1,4 +1,4 @@
-"""Who is told what happens: all callbacks of a `fit`, an `evaluate` or a `predict`."""
+"""Calls all callbacks of a `fit`, an `evaluate` or a `predict`."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ from nbtf.keras.callbacks.history import History
 from nbtf.keras.callbacks.progbar_logger import ProgbarLogger
 
 Logs = Callable[[], dict[str, Any]]
-"""Returns the results so far: they are computed only if somebody wants them."""
+"""Returns the results so far, which are computed only if a callback needs them."""
 
 
 class CallbackList:
-    """Tells several callbacks, in their order.
+    """Calls several callbacks in order.
 
-    Hooks of batches that no callback has written are not called at all.
+    Batch hooks that no callback defines are not called.
 
     Args:
-      callbacks: callbacks.
-      add_history: whether a `History` is added if there is none.
-      add_progbar: whether a `ProgbarLogger` is.
-      model: what they listen to.
-      **params: what they are told of the task.
+      callbacks: a callback or a list of callbacks.
+      add_history: whether to add a `History` if the list contains none.
+      add_progbar: whether to add a `ProgbarLogger` if the list contains none.
+      model: model that is trained.
+      **params: parameters of the run, such as `epochs`.
     """
 
     def __init__(
@@ -34,10 +34,10 @@ class CallbackList:
         model: Any = None,
         **params: Any,
     ) -> None:
-        """Adds what is to be added, and tells all of the model.
+        """Adds the requested callbacks and gives all callbacks the model.
 
         Raises:
-          ValueError: something in the list is no callback.
+          ValueError: if an item in the list is not a callback.
         """
         chosen: Any = callbacks or ()
         self.callbacks: list[Any] = list(chosen) if isinstance(chosen, Iterable) else [chosen]  # pyright: ignore
@@ -64,14 +64,14 @@ class CallbackList:
     def of(
         cls, callbacks: Any, model: Any, verbose: int, epochs: int, steps: int | None, history: bool = True
     ) -> CallbackList:
-        """Returns the list for a task; one that is given stays."""
+        """Returns a list of callbacks for a run; a `CallbackList` is returned unchanged."""
         if isinstance(callbacks, CallbackList):
             return callbacks
         params: dict[str, Any] = {"verbose": verbose, "epochs": epochs, "steps": steps}
         return cls(callbacks, add_history=history, add_progbar=verbose != 0, model=model, **params)
 
     def _sort(self) -> None:
-        """Finds out who wants to hear of batches."""
+        """Collects the callbacks that define batch hooks."""
         self._train_begin = self._callbacks_with("on_train_batch_begin", "on_batch_begin")
         self._train_end = self._callbacks_with("on_train_batch_end", "on_batch_end")
         self._test_begin = self._callbacks_with("on_test_batch_begin")
@@ -93,14 +93,14 @@ class CallbackList:
         self._sort()
 
     def set_params(self, params: dict[str, Any]) -> None:
-        """Tells all of the task."""
+        """Gives all callbacks the parameters of the run."""
         self.params = params
         for callback in self.callbacks:
             callback.set_params(params)
         self.history.set_params(params)
 
     def set_model(self, model: Any) -> None:
-        """Tells all of the model."""
+        """Gives all callbacks the model."""
         self.model = model
         for callback in self.callbacks:
             callback.set_model(model)
@@ -109,23 +109,23 @@ class CallbackList:
     # Batches
 
     def on_train_batch_begin(self, batch: int, logs: Any = None) -> None:
-        """Tells that a batch begins."""
+        """Calls the callbacks before a training batch."""
         for callback in self._train_begin:
             callback.on_train_batch_begin(batch, {})
 
     def on_train_batch_end(self, batch: int, logs: Logs) -> None:
-        """Tells that a batch is done."""
+        """Calls the callbacks after a training batch."""
         self._batch_end(self._train_end, "on_train_batch_end", batch, logs)
         if self._bar is not None:
             self._bar.advance(batch, logs)
 
     def on_test_batch_begin(self, batch: int, logs: Any = None) -> None:
-        """Tells that a batch begins."""
+        """Calls the callbacks before a test batch."""
         for callback in self._test_begin:
             callback.on_test_batch_begin(batch, {})
 
     def on_test_batch_end(self, batch: int, logs: Logs) -> None:
-        """Tells that a batch is done."""
+        """Calls the callbacks after a test batch."""
         self._batch_end(self._test_end, "on_test_batch_end", batch, logs)
         if self._bar is not None and not self._bar._training:
             self._bar.advance(batch, logs)
@@ -137,53 +137,53 @@ class CallbackList:
                 getattr(callback, name)(batch, results)
 
     def on_predict_batch_begin(self, batch: int, logs: Any = None) -> None:
-        """Tells that a batch begins."""
+        """Calls the callbacks before a prediction batch."""
         for callback in self.callbacks:
             callback.on_predict_batch_begin(batch, logs)
 
     def on_predict_batch_end(self, batch: int, logs: Any = None) -> None:
-        """Tells that a batch is done."""
+        """Calls the callbacks after a prediction batch."""
         for callback in self.callbacks:
             callback.on_predict_batch_end(batch, logs)
 
-    # Passes and all
+    # Epochs and whole runs
 
     def on_epoch_begin(self, epoch: int, logs: Any = None) -> None:
-        """Tells that a pass begins."""
+        """Calls the callbacks before an epoch."""
         for callback in self.callbacks:
             callback.on_epoch_begin(epoch, logs or {})
 
     def on_epoch_end(self, epoch: int, logs: Any = None) -> None:
-        """Tells that a pass is over."""
+        """Calls the callbacks after an epoch."""
         for callback in self.callbacks:
             callback.on_epoch_end(epoch, logs)
 
     def on_train_begin(self, logs: Any = None) -> None:
-        """Tells that `fit` begins."""
+        """Calls the callbacks at the start of `fit`."""
         for callback in self.callbacks:
             callback.on_train_begin(logs or {})
 
     def on_train_end(self, logs: Any = None) -> None:
-        """Tells that `fit` is over."""
+        """Calls the callbacks at the end of `fit`."""
         for callback in self.callbacks:
             callback.on_train_end(logs)
 
     def on_test_begin(self, logs: Any = None) -> None:
-        """Tells that testing begins."""
+        """Calls the callbacks at the start of a test run."""
         for callback in self.callbacks:
             callback.on_test_begin(logs or {})
 
     def on_test_end(self, logs: Any = None) -> None:
-        """Tells that testing is over."""
+        """Calls the callbacks at the end of a test run."""
         for callback in self.callbacks:
             callback.on_test_end(logs)
 
     def on_predict_begin(self, logs: Any = None) -> None:
-        """Tells that predicting begins."""
+        """Calls the callbacks at the start of `predict`."""
         for callback in self.callbacks:
             callback.on_predict_begin(logs or {})
 
     def on_predict_end(self, logs: Any = None) -> None:
-        """Tells that predicting is over."""
+        """Calls the callbacks at the end of `predict`."""
         for callback in self.callbacks:
             callback.on_predict_end(logs or {})

@@ -1,4 +1,4 @@
-"""Where the results of all passes go: into what `fit` returns, a file, or TensorBoard's folder."""
+"""Callbacks that keep the results of all epochs: in memory, in a file, or in TensorBoard's format."""
 
 from __future__ import annotations
 
@@ -16,29 +16,29 @@ from nbtf.summary import SummaryWriter, create_file_writer, scalar
 
 
 class History(Callback):
-    """Keeps the results of each pass: `history` has a list for each name, `epoch` the numbers of the passes."""
+    """Keeps the results of each epoch: `history` has a list for each name, `epoch` the epoch numbers."""
 
     def __init__(self) -> None:
         self.history: dict[str, list[Any]] = {}
         self.epoch: list[int] = []
 
-    # The model has it as `history`: each keeping the other alive would keep weights on their devices.
+    # The model refers to this object as `history`. Strong references both ways would keep weights on their devices.
 
     @property
     def model(self) -> Any:
-        """The model that was trained; None once nobody else has it."""
+        """The model that was trained; None if it was deleted."""
         return None if self._model is None else self._model()
 
     def set_model(self, model: Any) -> None:
-        """Is given the model."""
+        """Stores a reference to the model."""
         self._model = ModelReference(model)
 
     def on_train_begin(self, logs: Any = None) -> None:
-        """Begins to count anew."""
+        """Clears the results."""
         self.epoch = []
 
     def on_epoch_end(self, epoch: int, logs: Any = None) -> None:
-        """Adds the results of a pass."""
+        """Adds the results of an epoch."""
         self.epoch.append(epoch)
         results: dict[str, Any] = logs or {}
         for name, value in results.items():
@@ -47,15 +47,15 @@ class History(Callback):
 
 
 class CSVLogger(Callback):
-    """Writes the results of each pass into a line of a file.
+    """Writes the results of each epoch to a CSV file, one line per epoch.
 
-    A table that is there is replaced when the first pass has ended, together with its line. Text that a spreadsheet
-    would compute, such as a metric named `=a`, gets an apostrophe in front.
+    An existing file is replaced when the first epoch ends. Text that a spreadsheet would evaluate, such as a metric
+    named `=a`, gets an apostrophe in front.
 
     Args:
-      filename: the file.
-      separator: what stands between the values.
-      append: whether lines are added to a file that is there.
+      filename: path of the file.
+      separator: separator between the values; a comma by default.
+      append: whether to add lines to an existing file; false by default.
     """
 
     def __init__(self, filename: Any, separator: str = ",", append: bool = False) -> None:
@@ -66,16 +66,16 @@ class CSVLogger(Callback):
         self._starts_anew = False
 
     def on_train_begin(self, logs: Any = None) -> None:
-        """Looks whether there is a table to go on with."""
+        """Checks whether to continue an existing table."""
         has_names = self.append and os.path.exists(self.filename) and os.path.getsize(self.filename) > 0
         self._names, self._starts_anew = None, not has_names
 
     def on_epoch_end(self, epoch: int, logs: Any = None) -> None:
-        """Writes a line."""
+        """Writes a line with the results of an epoch."""
         results: dict[str, Any] = logs or {}
         names = self._names
         if names is None:
-            # As Keras: a later pass may have a validation, if this one has none.
+            # As in Keras, columns for a validation are added even if this epoch has none: a later one may.
             names = sorted(results)
             names += [] if any(name.startswith("val_") for name in names) else [f"val_{name}" for name in names]
             self._names = names
@@ -96,11 +96,11 @@ def _plain(value: Any) -> Any:
 
 
 class TensorBoard(Callback):
-    """Writes losses and metrics of each epoch into event files, in the folders `train` and `validation`.
+    """Writes losses and metrics of each epoch to event files in the folders `train` and `validation`.
 
     Args:
-      log_dir: the folder around these.
-      **kwargs: accepted and ignored: histograms of weights, graphs, images and profiles are not written.
+      log_dir: parent folder of these two.
+      **kwargs: ignored; histograms of weights, graphs, images and profiles are not written.
 
     >>> tf.keras.callbacks.TensorBoard(log_dir="./logs", histogram_freq=1).log_dir
     './logs'
@@ -111,7 +111,7 @@ class TensorBoard(Callback):
         self._writers: dict[str, SummaryWriter] = {}
 
     def on_epoch_end(self, epoch: int, logs: Mapping[str, Any] | None = None) -> None:
-        """Writes what the epoch has come to."""
+        """Writes the results of the epoch."""
         for name, value in (logs or {}).items():
             run = "validation" if name.startswith("val_") else "train"
             if run not in self._writers:
@@ -120,7 +120,7 @@ class TensorBoard(Callback):
                 scalar(f"epoch_{name.removeprefix('val_')}", value)
 
     def on_train_end(self, logs: Mapping[str, Any] | None = None) -> None:
-        """Writes what waits, and closes the files."""
+        """Writes buffered results and closes the files."""
         for writer in self._writers.values():
             writer.close()
         self._writers = {}

@@ -1,4 +1,4 @@
-"""How the learning rate changes from pass to pass."""
+"""Callbacks that change the learning rate between epochs."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ _NUMBERS: Any = (float, np.floating)
 
 
 class LearningRateScheduler(Callback):
-    """Sets the learning rate before each pass.
+    """Sets the learning rate before each epoch.
 
     Args:
-      schedule: a function of the number of the pass, from 0, and the present rate, or of the number alone.
-      verbose: 1 says what is set.
+      schedule: function of the epoch number, counted from 0, and optionally of the current learning rate.
+      verbose: 1 prints each new learning rate; 0, the default, prints nothing.
 
     >>> schedule = tf.keras.callbacks.LearningRateScheduler(lambda epoch: 0.1 / (epoch + 1))
     >>> schedule.verbose
@@ -31,10 +31,10 @@ class LearningRateScheduler(Callback):
         self.verbose: int = verbose
 
     def on_epoch_begin(self, epoch: int, logs: Any = None) -> None:
-        """Sets the rate.
+        """Sets the learning rate.
 
         Raises:
-          ValueError: the function returns no number.
+          ValueError: if the function does not return a number.
         """
         optimizer = self.model.optimizer
         rate: Any
@@ -49,26 +49,26 @@ class LearningRateScheduler(Callback):
             sys.stdout.write(f"\nEpoch {epoch + 1}: LearningRateScheduler setting learning rate to {rate}.\n")
 
     def on_epoch_end(self, epoch: int, logs: Any = None) -> None:
-        """Adds the rate to the results."""
+        """Adds the learning rate to the results."""
         if logs is not None:
             logs["learning_rate"] = float(self.model.optimizer.learning_rate)
 
 
 class ReduceLROnPlateau(Monitoring):
-    """Lowers the learning rate when a result no longer gets better.
+    """Reduces the learning rate when a result stops improving.
 
     Args:
-      monitor: the name of the result.
-      factor: what the rate is multiplied with.
-      patience: after how many passes without progress.
-      verbose: 1 says what is set.
-      mode: `"min"`, `"max"`, or `"auto"` by the name.
-      min_delta: by how much the result must get better.
-      cooldown: how many passes after that do not count.
-      min_lr: the lowest rate.
+      monitor: name of the result; `val_loss` by default.
+      factor: factor by which the learning rate is multiplied; 0.1 by default.
+      patience: number of epochs without improvement before a reduction; 10 by default.
+      verbose: 1 prints each new learning rate; 0, the default, prints nothing.
+      mode: `"min"`, `"max"`, or `"auto"` to decide by the name.
+      min_delta: smallest change that counts as an improvement; 0.0001 by default.
+      cooldown: number of epochs after a reduction that are not counted; 0 by default.
+      min_lr: lower limit of the learning rate; 0 by default.
 
     Raises:
-      ValueError: a `factor` of 1 or more.
+      ValueError: if `factor` is 1 or more.
     """
 
     def __init__(
@@ -94,12 +94,12 @@ class ReduceLROnPlateau(Monitoring):
         self.on_train_begin()
 
     def on_train_begin(self, logs: Any = None) -> None:
-        """Forgets what was best."""
+        """Resets the best result."""
         self.best: float | None = None
         self.wait = self.cooldown_counter = 0
 
     def on_epoch_end(self, epoch: int, logs: Any = None) -> None:
-        """Looks at the result, and adds the rate to the results."""
+        """Checks the result and adds the learning rate to the results."""
         if logs is not None:
             logs["learning_rate"] = float(self.model.optimizer.learning_rate)
         value = self.value_in(logs, "Learning rate reduction is")

@@ -1,4 +1,4 @@
-"""When a model is saved during training, where, and how training goes on from there."""
+"""Callbacks that save a model during training and resume training from a backup."""
 
 from __future__ import annotations
 
@@ -20,21 +20,21 @@ from nbtf.keras.saving import arrays
 
 
 class ModelCheckpoint(Monitoring):
-    """Saves the model, or its weights, after each pass or after a number of batches.
+    """Saves the model or its weights, after each epoch or after a number of batches.
 
     Args:
-      filepath: where; `{epoch:02d}`, `{batch}` and the names of results stand for their values.
-      monitor: the result by which the best pass is known.
-      verbose: 1 says what is saved.
-      save_best_only: whether only models are saved that are better than all before.
-      save_weights_only: whether only weights are saved.
-      mode: `"min"`, `"max"`, or `"auto"` by the name of the result.
+      filepath: path of the file; `{epoch:02d}`, `{batch}` and names of results in braces are replaced by values.
+      monitor: name of the result that decides which epoch is best; `val_loss` by default.
+      verbose: 1 prints a line for each save; 0, the default, prints nothing.
+      save_best_only: whether to save only if the result improved; false by default.
+      save_weights_only: whether to save only weights; false by default.
+      mode: `"min"`, `"max"`, or `"auto"` to decide by the name of the result.
       save_freq: `"epoch"`, or a number of batches.
-      initial_value_threshold: what the first result must be better than.
-      **ignored: accepted for older programs (`options`, `period`).
+      initial_value_threshold: value that the first result must improve on; None for no limit.
+      **ignored: arguments of older programs (`options`, `period`).
 
     Raises:
-      ValueError: the ending of `filepath` does not suit what is saved.
+      ValueError: if `filepath` does not have the file extension for what is saved.
 
     >>> tf.keras.callbacks.ModelCheckpoint("model_{epoch:02d}.keras").save_freq
     'epoch'
@@ -68,11 +68,11 @@ class ModelCheckpoint(Monitoring):
         self._epoch = self._since = 0
 
     def on_epoch_begin(self, epoch: int, logs: Any = None) -> None:
-        """Notes the number of the pass."""
+        """Stores the epoch number."""
         self._epoch = epoch
 
     def on_train_batch_end(self, batch: int, logs: Any = None) -> None:
-        """Saves, if batches count and it is time."""
+        """Saves if the number of batches is reached."""
         if self.save_freq != "epoch":
             self._since += 1
             if self._since >= self.save_freq:
@@ -80,7 +80,7 @@ class ModelCheckpoint(Monitoring):
                 self._save(self._epoch, batch, logs)
 
     def on_epoch_end(self, epoch: int, logs: Any = None) -> None:
-        """Saves, if passes count."""
+        """Saves if `save_freq` is `"epoch"`."""
         if self.save_freq == "epoch":
             self._save(epoch, None, logs)
 
@@ -121,18 +121,18 @@ class ModelCheckpoint(Monitoring):
 
 
 class BackupAndRestore(Callback):
-    """Keeps weights and optimizer in a folder after each pass, and goes on from there in the next `fit`.
+    """Backs up weights and optimizer after each epoch, and resumes from the backup in the next `fit`.
 
-    Passes that were made before are not made again: their hooks come, and their batches do not.
+    Epochs that were completed before are not repeated: their hooks are called, but no batches run.
 
     Args:
-      backup_dir: the folder.
-      save_freq: `"epoch"`, or after how many batches.
-      double_checkpoint: accepted and ignored.
-      delete_checkpoint: whether what was kept is deleted when `fit` has come to its end.
+      backup_dir: folder of the backup.
+      save_freq: `"epoch"`, or a number of batches.
+      double_checkpoint: ignored.
+      delete_checkpoint: whether to delete the backup when `fit` completes; true by default.
 
     Raises:
-      ValueError: no folder.
+      ValueError: if `backup_dir` is empty.
     """
 
     def __init__(
@@ -154,13 +154,13 @@ class BackupAndRestore(Callback):
         return os.path.join(self.backup_dir, "latest.npz")
 
     def on_train_begin(self, logs: Any = None) -> None:
-        """Brings back what was kept."""
+        """Restores the backup if it exists."""
         if not os.path.exists(self._path):
             return
         if not self.model.built or not self.model.optimizer.built:
             self.model.optimizer.build(self.model.trainable_variables)
         backup = arrays.read(self._path)
-        with refusing(self._path, "is no backup of this model"):
+        with refusing(self._path, "is not a backup of this model"):
             state = parse_document(str(backup["state"]), self._path, {"epoch": int})
             values = [(variable, backup[str(number)]) for number, variable in enumerate(self._variables())]
             for number, (variable, value) in enumerate(values):
@@ -169,19 +169,19 @@ class BackupAndRestore(Callback):
         self.model.__dict__["_initial_epoch"] = state["epoch"]
 
     def on_epoch_end(self, epoch: int, logs: Any = None) -> None:
-        """Keeps the state."""
+        """Backs up the state if `save_freq` is `"epoch"`."""
         self._epoch = epoch + 1
         if self.save_freq == "epoch":
             self._keep()
 
     def on_train_batch_end(self, batch: int, logs: Any = None) -> None:
-        """Keeps the state, if batches count."""
+        """Backs up the state if the number of batches is reached."""
         self._batches += 1
         if self.save_freq != "epoch" and self._batches % self.save_freq == 0:
             self._keep()
 
     def on_train_end(self, logs: Any = None) -> None:
-        """Deletes what was kept."""
+        """Deletes the backup."""
         if self.delete_checkpoint and os.path.exists(self._path):
             os.remove(self._path)
 

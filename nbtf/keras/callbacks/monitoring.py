@@ -1,4 +1,4 @@
-"""Which of two results is the better one, and when training ends because none is."""
+"""Comparing results between epochs, and ending training when they stop improving."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from typing import Any
 from nbtf.keras.callbacks.callback import Callback
 
 _UPWARDS = ("accuracy", "acc", "auc", "precision", "recall", "f1", "iou", "r2")
-"""Parts of the names of metrics that are the better the larger they are."""
+"""Parts of the names of metrics for which larger is better."""
 
 
 class Monitoring(Callback):
-    """Looks at one of the results after each pass."""
+    """Base class of callbacks that monitor one result of each epoch."""
 
     def __init__(self, monitor: str, mode: str, min_delta: float = 0.0) -> None:
-        """Takes the name of a result, and the direction in which it is to go: `"min"`, `"max"` or `"auto"`."""
+        """Stores the name of the result, and whether smaller or larger is better: `"min"`, `"max"` or `"auto"`."""
         if mode not in ("auto", "min", "max"):
             warnings.warn(f"{type(self).__name__} mode '{mode}' is unknown, fallback to auto mode.", stacklevel=3)
             mode = "auto"
@@ -30,7 +30,7 @@ class Monitoring(Callback):
         """Whether larger is better.
 
         Raises:
-          ValueError: the model has no metric of that name, and nobody says in which direction it is to go.
+          ValueError: if the model has no metric of that name and `mode` is `"auto"`.
         """
         if self.mode != "auto":
             return self.mode == "max"
@@ -45,14 +45,14 @@ class Monitoring(Callback):
         return any(word in name.lower().split("_") for word in _UPWARDS) or "cosine_similarity" in name
 
     def is_better(self, value: float, best: float | None) -> bool:
-        """Tells whether a result is better than another, by more than `min_delta`."""
+        """Returns whether a result is better than another by more than `min_delta`."""
         upwards = self.upwards
         if best is None:
             return True
         return value - self.min_delta > best if upwards else value + self.min_delta < best
 
     def value_in(self, logs: Mapping[str, Any] | None, action: str) -> Any:
-        """Returns the result; None, with a warning, if there is none of that name."""
+        """Returns the result; warns and returns None if it does not exist."""
         value = (logs or {}).get(self.monitor)
         if value is None:
             warnings.warn(
@@ -64,17 +64,17 @@ class Monitoring(Callback):
 
 
 class EarlyStopping(Monitoring):
-    """Ends training when a result no longer gets better.
+    """Ends training when a result stops improving.
 
     Args:
-      monitor: the name of the result.
-      min_delta: by how much it must get better.
-      patience: after how many passes without that training ends.
-      verbose: 1 says so.
-      mode: `"min"`, `"max"`, or `"auto"` by the name.
-      baseline: what it must be better than from the beginning.
-      restore_best_weights: whether the weights of the best pass come back.
-      start_from_epoch: passes before this one do not count.
+      monitor: name of the result; `val_loss` by default.
+      min_delta: smallest change that counts as an improvement; 0 by default.
+      patience: number of epochs without improvement before training ends; 0 by default.
+      verbose: 1 prints when training ends early; 0, the default, prints nothing.
+      mode: `"min"`, `"max"`, or `"auto"` to decide by the name.
+      baseline: value that the result must improve on; None for no limit.
+      restore_best_weights: whether to restore the weights of the best epoch; false by default.
+      start_from_epoch: first epoch that is monitored; 0 by default.
 
     >>> tf.keras.callbacks.EarlyStopping(patience=3).monitor
     'val_loss'
@@ -100,14 +100,14 @@ class EarlyStopping(Monitoring):
         self.on_train_begin()
 
     def on_train_begin(self, logs: Any = None) -> None:
-        """Forgets what was best."""
+        """Resets the best result."""
         self.wait = self.stopped_epoch = self.best_epoch = 0
         self.best: float | None = None
         self.best_weights: Any = None
 
     def on_epoch_end(self, epoch: int, logs: Any = None) -> None:
-        """Looks at the result."""
-        assert self.upwards is not None  # says what is wrong before the first result is missed
+        """Checks the result."""
+        assert self.upwards is not None  # raises an error for a wrong `monitor` even if the first results lack it
         value = self.value_in(logs, "Early stopping")
         if value is None or epoch < self.start_from_epoch:
             return
@@ -127,7 +127,7 @@ class EarlyStopping(Monitoring):
             self.model.stop_training = True
 
     def on_train_end(self, logs: Any = None) -> None:
-        """Says where training ended, and brings the best weights back."""
+        """Prints the epoch at which training ended and restores the best weights."""
         if self.stopped_epoch > 0 and self.verbose:
             sys.stdout.write(f"Epoch {self.stopped_epoch + 1}: early stopping\n")
         if self.restore_best_weights and self.best_weights is not None:

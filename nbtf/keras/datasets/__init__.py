@@ -1,6 +1,6 @@
-"""`tf.keras.datasets`: well-known data sets, from files that are on this computer.
+"""`tf.keras.datasets`: well-known data sets, loaded from files on this computer.
 
-Nothing is downloaded: where a file is missing, the error says where it would be looked for, and what there is instead.
+Nothing is downloaded. If a file is missing, the error names its expected location and an alternative.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Prices of houses."""
+"""House prices."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ from nbtf.keras.datasets.cache import Split, arrays
 
 
 def load_data(path: str = "boston_housing.npz", test_split: float = 0.2, seed: int = 113) -> tuple[Split, Split]:
-    """Returns 13 numbers about each of 506 places, and the price of houses there.
+    """Returns 13 numbers about each of 506 districts, and the price of houses there.
 
     Args:
-      path: the file, in the folder of data sets if it is no full path.
-      test_split: the part that is for testing.
-      seed: of the order.
+      path: path of the file, relative to the folder of data sets.
+      test_split: fraction of the examples for testing; 0.2 by default.
+      seed: seed of the random order.
 
     Returns:
       `(x_train, y_train), (x_test, y_test)`: float64, shapes `[n, 13]` and `[n]`.
 
     Raises:
-      FileNotFoundError: the file is not on this computer.
+      FileNotFoundError: if the file is not on this computer.
     """
     data = arrays(path)
     x, y = data["x"], data["y"]

@@ -1,4 +1,4 @@
-"""Where data sets are kept on this computer, and what is in their files."""
+"""Location and format of the data set files on this computer."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Split = tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]
 
 
 def folder() -> Path:
-    """Returns the folder of data sets: Keras' own, `~/.keras/datasets`; `KERAS_HOME` moves it."""
+    """Returns the folder of data sets: Keras' own, `~/.keras/datasets`, or the one below `KERAS_HOME`."""
     return Path(os.environ.get("KERAS_HOME") or Path.home() / ".keras") / "datasets"
 
 
@@ -25,14 +25,14 @@ def find_data_set(name: str) -> Path:
     """Returns the file or folder of a data set.
 
     Raises:
-      FileNotFoundError: it is not there.
+      FileNotFoundError: if it does not exist.
     """
     path = Path(name) if os.path.isabs(name) else folder() / name
     if path.exists():
         return path
     raise FileNotFoundError(
-        f"{path} is not there, and nbtf downloads nothing. If Keras has fetched it on another computer, copy it from "
-        "~/.keras/datasets there. Without it, tf.keras.datasets.digits.load_data() gives 1797 small pictures of digits."
+        f"{path} does not exist, and nbtf downloads nothing. If Keras downloaded it on another computer, copy it from "
+        "~/.keras/datasets there. Without it, tf.keras.datasets.digits.load_data() gives 1797 small images of digits."
     )
 
 
@@ -40,19 +40,19 @@ def arrays(name: str) -> dict[str, np.ndarray[Any, Any]]:
     """Returns the arrays of a `.npz` file.
 
     Raises:
-      FileNotFoundError: it is not there.
-      DataLossError: it is damaged, or holds pickled objects.
+      FileNotFoundError: if the file does not exist.
+      DataLossError: if the file is damaged or contains pickled objects.
     """
     return read_arrays(find_data_set(name))
 
 
 def batch(path: Path, labels: int, label_column: int = 0) -> Split:
-    """Returns pictures and labels of a file.
+    """Returns the images and labels in a file.
 
     Args:
-      path: the file.
-      labels: how many labels stand before each picture.
-      label_column: the one that is wanted.
+      path: path of the file.
+      labels: number of labels in front of each image.
+      label_column: index of the label to return; 0 by default.
     """
     rows = np.frombuffer(read_bytes(path), np.uint8).reshape(-1, labels + 3 * 32 * 32)
     pictures = rows[:, labels:].reshape(-1, 3, 32, 32).transpose(0, 2, 3, 1)
@@ -60,5 +60,5 @@ def batch(path: Path, labels: int, label_column: int = 0) -> Split:
 
 
 def join_splits(splits: Sequence[Split]) -> Split:
-    """Returns several files as one."""
+    """Returns the examples of several files joined together."""
     return np.concatenate([x for x, _ in splits]), np.concatenate([y for _, y in splits])

@@ -1,4 +1,4 @@
-"""Small handwritten digits that need no download: those of scikit-learn."""
+"""Small handwritten digits from scikit-learn, which need no download."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ from nbtf._storage.archives import read_arrays
 from nbtf.keras.datasets.cache import Split
 
 _FILE = Path(__file__).with_name("digits.npz")
-"""In the wheel of a page without a server, where scikit-learn is large; `nbtf site` puts it there."""
+"""Only in the wheel for web pages without a server, where scikit-learn is too large; `nbtf site` adds the file."""
 
 
 def load_data(test_split: float = 0.2, seed: int = 113) -> tuple[Split, Split]:
-    """Returns 1797 pictures, 8 x 8, each with its digit; Keras itself has no such set.
+    """Returns 1797 images, 8 x 8, each with its digit. Keras has no such data set.
 
     Args:
-      test_split: the part that is for testing.
-      seed: of the order.
+      test_split: fraction of the images for testing; 0.2 by default.
+      seed: seed of the random order.
 
     Returns:
       `(x_train, y_train), (x_test, y_test)`: uint8 from 0 to 16, shapes `[n, 8, 8]` and `[n]`.
 
     Raises:
-      ModuleNotFoundError: scikit-learn is not installed.
+      ModuleNotFoundError: if scikit-learn is not installed.
 
     >>> (x_train, y_train), (x_test, y_test) = tf.keras.datasets.digits.load_data()
     >>> x_train.shape, y_test.shape
@@ -41,15 +41,13 @@ def load_data(test_split: float = 0.2, seed: int = 113) -> tuple[Split, Split]:
 
 
 def _digits() -> tuple[Any, Any]:
-    """Returns the pictures and their digits in scikit-learn's order."""
+    """Returns the images and their digits in scikit-learn's order."""
     if _FILE.exists():
         data = read_arrays(_FILE)
         return data["images"], data["target"]
     try:
-        datasets: Any = import_module("sklearn.datasets")  # of the extra `lab`
+        datasets: Any = import_module("sklearn.datasets")  # part of the extra `lab`
     except ModuleNotFoundError:
-        raise ModuleNotFoundError(
-            "The digits come with scikit-learn: pip install scikit-learn", name="sklearn"
-        ) from None
+        raise ModuleNotFoundError("The digits need scikit-learn: pip install scikit-learn", name="sklearn") from None
     data: Any = datasets.load_digits()
     return data.images.astype(np.uint8), data.target.astype(np.uint8)

@@ -1,4 +1,4 @@
-"""Pictures of clothes, 28 x 28."""
+"""Images of clothes, 28 x 28."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from nbtf._storage.refusal import refusing
 from nbtf.keras.datasets.cache import Split, find_data_set
 
 _MOST_BYTES = 2**26
-"""Of an unpacked file; 60,000 pictures have 45 MiB."""
+"""Limit for an unpacked file; 60,000 images need 45 MiB."""
 
 
 def load_data() -> tuple[Split, Split]:
-    """Returns 60,000 pictures for training and 10,000 for testing, each with the number of its kind.
+    """Returns 60,000 images for training and 10,000 for testing, each with the number of its class.
 
     Returns:
       `(x_train, y_train), (x_test, y_test)`: uint8, shapes `[n, 28, 28]` and `[n]`.
 
     Raises:
-      FileNotFoundError: the files are not on this computer.
-      DataLossError: a file is damaged.
+      FileNotFoundError: if the files are not on this computer.
+      DataLossError: if a file is damaged.
     """
     return _split("train"), _split("t10k")
 

@@ -1,4 +1,4 @@
-"""Reviews of films, as numbers of words."""
+"""Film reviews as lists of word numbers; not available in nbtf."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from nbtf.keras.datasets.cache import folder
 
 
 def load_data(path: str = "imdb.npz", **kwargs: object) -> NoReturn:
-    """Refuses: the file of this data set holds pickled objects, which nbtf does not execute.
+    """Raises an error: the file of this data set contains pickled objects, which nbtf does not execute.
 
     Raises:
       NotImplementedError: always.
     """
     raise NotImplementedError(
-        f"{folder() / path} holds pickled Python objects, and reading them means executing them. "
+        f"{folder() / path} contains pickled Python objects, and loading them could execute any code. "
         "tf.keras.datasets.digits.load_data() needs no file."
     )

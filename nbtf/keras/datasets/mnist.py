@@ -6,16 +6,16 @@ from nbtf.keras.datasets.cache import Split, arrays
 
 
 def load_data(path: str = "mnist.npz") -> tuple[Split, Split]:
-    """Returns 60,000 pictures for training and 10,000 for testing, each with its digit.
+    """Returns 60,000 images for training and 10,000 for testing, each with its digit.
 
     Args:
-      path: the file, in the folder of data sets if it is no full path.
+      path: path of the file, relative to the folder of data sets.
 
     Returns:
       `(x_train, y_train), (x_test, y_test)`: uint8, shapes `[n, 28, 28]` and `[n]`.
 
     Raises:
-      FileNotFoundError: the file is not on this computer.
+      FileNotFoundError: if the file is not on this computer.
     """
     data = arrays(path)
     return (data["x_train"], data["y_train"]), (data["x_test"], data["y_test"])

@@ -1,4 +1,4 @@
-"""`tf.keras.layers`: what models are made of."""
+"""`tf.keras.layers`: the building blocks of models."""
 
 from nbtf._public import public_names as _public_names
 from nbtf.keras.layers.activation import ELU as ELU
@@ -103,7 +103,7 @@ def serialize(layer: Layer) -> dict[str, object]:
 
 
 def deserialize(config: dict[str, object], custom_objects: dict[str, object] | None = None) -> Layer:
-    """Makes a layer of what `serialize` returned."""
+    """Creates a layer from the result of `serialize`."""
     from nbtf.keras.registry import deserialized
 
     return deserialized(config, custom_objects, globals())

@@ -1,4 +1,4 @@
-"""The layers that only apply a function, element by element or along an axis."""
+"""Layers that only apply a function, elementwise or along an axis."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from nbtf.keras.type_guards import is_list
 
 
 class Elementwise(Layer):
-    """What they have in common: no weights, and results of the input's shape."""
+    """Base class of these layers: without weights, and with results in the shape of the input."""
 
     _leaf = True
     supports_masking = True
@@ -28,11 +28,11 @@ class ReLU(Elementwise):
 
     Args:
       max_value: the largest result; None for no limit.
-      negative_slope: a factor of what is below `threshold`, instead of 0.
-      threshold: below it elements count as negative.
+      negative_slope: slope below `threshold`; 0 by default.
+      threshold: elements below this value are treated as negative; 0 by default.
 
     Raises:
-      ValueError: a negative argument.
+      ValueError: if an argument is negative.
     """
 
     _config = ("max_value", "negative_slope", "threshold")
@@ -56,13 +56,13 @@ class ReLU(Elementwise):
 
 
 class LeakyReLU(Elementwise):
-    """Returns positive elements as they are, negative ones times a small slope.
+    """Returns positive elements unchanged and negative ones times `negative_slope`.
 
     Args:
-      negative_slope: the slope; `alpha` in Keras 2.
+      negative_slope: slope for negative elements; 0.3 by default. Called `alpha` in Keras 2.
 
     Raises:
-      ValueError: the slope is negative.
+      ValueError: if the slope is negative.
 
     >>> tf.keras.layers.LeakyReLU(0.5)([-2.0, 3.0]).numpy()
     array([-1.,  3.], dtype=float32)
@@ -86,12 +86,12 @@ class LeakyReLU(Elementwise):
 
 
 class PReLU(Elementwise):
-    """Returns positive elements as they are, negative ones times slopes that are trained.
+    """Returns positive elements unchanged and negative ones times trainable slopes.
 
     Args:
-      alpha_initializer: what the slopes begin with.
-      alpha_regularizer: what large ones cost.
-      alpha_constraint: what they are brought back to after each update.
+      alpha_initializer: initializer of the slopes.
+      alpha_regularizer: penalty for large slopes.
+      alpha_constraint: constraint applied to the slopes after each update.
       shared_axes: axes along which all elements share a slope.
     """
 
@@ -113,7 +113,7 @@ class PReLU(Elementwise):
         self.alpha: Any = None
 
     def build(self, input_shape: Any) -> None:
-        """Makes the slopes."""
+        """Creates the slopes."""
         shape = list(input_shape[1:])
         for axis in self.shared_axes or ():
             shape[axis - 1] = 1
@@ -128,10 +128,10 @@ class PReLU(Elementwise):
 
 
 class ELU(Elementwise):
-    """Returns positive elements as they are, of negative ones `alpha * (exp(x) - 1)`.
+    """Returns positive elements unchanged and `alpha * (exp(x) - 1)` for negative ones.
 
     Args:
-      alpha: the factor.
+      alpha: factor for negative elements; 1 by default.
     """
 
     _config = ("alpha",)
@@ -149,7 +149,7 @@ class Softmax(Elementwise):
     """Returns positive numbers that add up to 1 along an axis.
 
     Args:
-      axis: the axis.
+      axis: axis, or axes, to normalize; the last by default.
 
     >>> tf.keras.layers.Softmax()([[1.0, 1.0]]).numpy()
     array([[0.5, 0.5]], dtype=float32)
@@ -163,7 +163,7 @@ class Softmax(Elementwise):
         self.built = True
 
     def call(self, inputs: Any, mask: Any = None) -> Any:
-        """Computes the results; elements that the mask leaves out count as very small."""
+        """Computes the results; elements excluded by the mask are treated as very small."""
         if mask is not None:
             lowest = -3e4 if self.compute_dtype == "float16" else -3.4e38 / 2
             inputs = inputs + multiply(1.0 - cast(mask, inputs.dtype), lowest)

@@ -1,4 +1,4 @@
-"""What every layer does: it makes its weights when it first sees an input, and is called with tensors."""
+"""The base class of layers, which create their weights on the first call."""
 
 from __future__ import annotations
 
@@ -46,15 +46,15 @@ _PLAIN = frozenset({int, float, str, bool, type(None)})
 
 
 class Layer(Described, Weights):
-    """Subclass it: make weights in `build(input_shape)`, and write `call(inputs)`.
+    """Base class of layers. Subclass it, create weights in `build(input_shape)` and define `call(inputs)`.
 
     Args:
-      activity_regularizer: what large results cost.
-      trainable: whether gradients are to change its weights.
-      dtype: a dtype or a policy, such as `"mixed_float16"`; that of `keras.config` when None.
-      autocast: whether float inputs are cast to the layer's dtype.
-      name: of the layer; by default the class's, with a number.
-      **kwargs: `input_shape`, `batch_input_shape`, `input_dim`: what a Sequential model begins with.
+      activity_regularizer: penalty for large results.
+      trainable: whether gradients change the weights; true by default.
+      dtype: a dtype or a policy, such as `"mixed_float16"`; that of `keras.config` by default.
+      autocast: whether float inputs are cast to the layer's dtype; true by default.
+      name: name of the layer; by default the class name with a number.
+      **kwargs: `input_shape`, `batch_input_shape` or `input_dim`: the shape of a Sequential model's input.
 
     >>> class Twice(tf.keras.layers.Layer):
     ...     def call(self, inputs):
@@ -64,9 +64,9 @@ class Layer(Described, Weights):
     """
 
     _leaf = False
-    """Whether `call` calls no other layer and adds no loss: ours that do so say it."""
+    """Whether `call` calls no other layer and adds no loss; set by nbtf's own layers."""
     _merges = False
-    """Whether a list of inputs is several of them, even if it looks like numbers in nested lists."""
+    """Whether a list is read as several inputs even if it looks like a nested list of numbers."""
     _prepared = False
     _quick = False
     _checked_shape: Any = None
@@ -76,21 +76,21 @@ class Layer(Described, Weights):
     input_spec: Any = None
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Any:
-        """Makes a layer that remembers how it was made."""
+        """Creates a layer that remembers its constructor arguments."""
         layer: Any = object.__new__(cls)
         layer.__dict__["_constructor_arguments"] = (args, kwargs)
         return layer
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
-        """Sees to it that `build` marks the layer as built and gives its weights their path."""
+        """Wraps `build` so that it marks the layer as built and gives its weights their path."""
         super().__init_subclass__(**kwargs)
         if "build" in cls.__dict__:
             cls.build = _marking(cls.__dict__["build"])
         if "call" in cls.__dict__ and not cls.__module__.startswith("nbtf."):
-            cls._leaf = False  # a `call` of somebody else may do anything
+            cls._leaf = False  # a subclass from elsewhere may call other layers or add losses in `call`
 
     def __copy__(self) -> Self:
-        """Returns a deep copy: objects of Keras share no variables."""
+        """Returns a deep copy, because Keras objects share no variables."""
         return deepcopy(self)
 
     def __init__(
@@ -128,29 +128,29 @@ class Layer(Described, Weights):
         self.activity_regularizer: Any = regularizers.get(activity_regularizer)
 
     def __setattr__(self, name: str, value: Any) -> None:
-        """Notes weights, layers and metrics, also in lists and dictionaries."""
+        """Sets an attribute and registers weights, layers and metrics in it, even within lists and dictionaries."""
         if value.__class__ not in _PLAIN and name not in self._internal:
             value = tracked(value)
         elif name in self.__dict__ and belongs(self.__dict__[name]):
             changed()
-            object.__setattr__(self, "_cache", None)  # what it remembers would keep the old value's memory
+            object.__setattr__(self, "_cache", None)  # the cache would keep the old value's memory
         object.__setattr__(self, name, value)
         if self._awaiting:
             restore_parts(self)
 
     def __delattr__(self, name: str) -> None:
-        """Forgets an attribute."""
+        """Deletes an attribute and unregisters its contents."""
         changed()
         object.__delattr__(self, name)
         object.__setattr__(self, "_cache", None)
 
-    # To be written by subclasses
+    # Methods for subclasses to override
 
     def build(self, input_shape: Any) -> None:
-        """Makes the weights.
+        """Creates the weights.
 
         Args:
-          input_shape: of the first input; None for lengths that are not known.
+          input_shape: shape of the first input; use None for unknown lengths.
         """
         self.built = True
 
@@ -163,7 +163,7 @@ class Layer(Described, Weights):
         return previous_mask
 
     def compute_output_shape(self, *args: Any, **kwargs: Any) -> Any:
-        """Returns the shape of the results for that of the inputs."""
+        """Returns the shape of the results for given input shapes."""
         args = (kwargs.pop("input_shape"),) if "input_shape" in kwargs else args
         inputs = [KerasTensor(shape, self.compute_dtype) if _is_shape(shape) else _each(shape, self) for shape in args]
         outputs = self.compute_output_spec(*inputs, **kwargs)
@@ -181,14 +181,14 @@ class Layer(Described, Weights):
     # Calling
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Computes the layer's results; makes its weights first if need be.
+        """Computes the layer's results. The first call creates the weights.
 
         Args:
-          *args: tensors, arrays, nested lists of numbers; or symbolic tensors.
-          **kwargs: `training`, `mask`, and what else `call` takes.
+          *args: tensors, arrays, nested lists of numbers, or symbolic tensors.
+          **kwargs: `training`, `mask` and other arguments of `call`.
 
         Raises:
-          ValueError: an input does not suit the layer.
+          ValueError: if an input does not fit the layer.
         """
         if self._quick and not kwargs and len(args) == 1:
             x = args[0]
@@ -237,7 +237,7 @@ class Layer(Described, Weights):
         return outputs
 
     def _check_call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-        """Checks that there is a layer, and something to call it with."""
+        """Checks that the layer was initialized and has an input."""
         if not self._prepared:
             raise RuntimeError(
                 f"In layer '{type(self).__name__}', you forgot to call `super().__init__()` as the first statement in "
@@ -257,7 +257,7 @@ class Layer(Described, Weights):
             )
 
     def _read(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
-        """Returns the arguments as `call` gets them."""
+        """Returns the arguments in the form in which `call` receives them."""
         compute_dtype = self._compute_dtype if self.autocast else None
         first = tuple(
             [
@@ -271,9 +271,9 @@ class Layer(Described, Weights):
         }
 
     def _accompany(self, first: Any, masks: Any, outputs: Any) -> None:
-        """Has masks go with the results, and large results cost something.
+        """Attaches masks to the results and adds penalties for large results.
 
-        A layer without either takes the short way from now on, if it can.
+        A layer that needs neither uses the quick path from now on, if possible.
         """
         if self.activity_regularizer is not None:
             self._add_activity_losses(outputs)
@@ -288,7 +288,7 @@ class Layer(Described, Weights):
             self._quick = not (self._facts.has_training or self._facts.has_mask or self._reads_as)
 
     def _add_activity_losses(self, outputs: Any) -> None:
-        """Adds what large results cost: the mean over the rows of the batch."""
+        """Adds the penalty for large results: the mean over the batch."""
         for output in nest.flatten(outputs):
             if is_tensor(output):
                 loss = self.activity_regularizer(output)
@@ -297,7 +297,7 @@ class Layer(Described, Weights):
                 self.add_loss(loss)
 
     def _run(self, *args: Any, **kwargs: Any) -> Any:
-        """Runs `call` with what it follows: `training`, the dtype of weights, the names of what is made."""
+        """Runs `call` with the current `training`, the dtype of weights, and the path for new names."""
         in_training, outer = kwargs.pop("training", None), CALL.get()
         if in_training is None and self._facts.has_training and "training" in self._facts.names[: len(args)]:
             in_training = args[self._facts.names.index("training")]
@@ -325,7 +325,7 @@ class Layer(Described, Weights):
             CALL.set(outer)
 
     def _refuse_masks(self) -> None:
-        """Warns that a mask ends here."""
+        """Warns that the layer drops a mask."""
         warnings.warn(
             f"Layer '{self._name}' (of type {type(self).__name__}) was passed an input with a mask attached to it. "
             "However, this layer does not support masking and will therefore destroy the mask information. Downstream "
@@ -334,7 +334,7 @@ class Layer(Described, Weights):
         )
 
     def _symbolic_call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """Returns what stands for the results, and notes the use as a node."""
+        """Returns symbolic results and records the call as a node."""
         if Losses.count != self._losses_seen and CALL.get() is None:
             self._clear_losses()
         if not self.built:
@@ -367,7 +367,7 @@ class Layer(Described, Weights):
 
     @property
     def path(self) -> str:
-        """Where the layer belongs: `sequential/dense`."""
+        """The full path of the layer: `sequential/dense`."""
         if self._path is None:
             self._path = naming.path_of(self._name)
         return self._path

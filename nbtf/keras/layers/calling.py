@@ -1,4 +1,4 @@
-"""How a layer reads its arguments: what its `call` takes, what becomes a tensor, and what it says if it fails."""
+"""How a layer reads its arguments: the signature of `call`, the conversion to tensors, and the error text."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from nbtf.keras.operation import symbolic_in
 from nbtf.keras.type_guards import is_dict, is_list
 
 CALL: ContextVar[Any] = call_variable("nbtf keras training", None)
-"""The `training` that layers inside the running call follow, in a tuple; None where no layer runs."""
+"""The `training` argument for layers within the running call, in a tuple; None outside of layers."""
 
 
 class Losses:
-    """Counts how often `add_loss` was called: a layer need not look for old losses while nobody adds any."""
+    """Counts calls of `add_loss`, so that layers need not check for old losses when none were added."""
 
     count = 0
 
 
 class Facts(NamedTuple):
-    """What the signatures of `call` and `build` say."""
+    """The signatures of `call` and `build`."""
 
     names: tuple[str, ...]
     has_training: bool
@@ -40,7 +40,7 @@ _FACTS: dict[Any, Facts] = {}
 
 
 def facts_of(layer_class: type) -> Facts:
-    """Returns what the signatures of a class say; they are read once."""
+    """Returns the signatures of a class, which are read once."""
     facts = _FACTS.get((layer_class, layer_class.call, layer_class.build))  # type: ignore[attr-defined]  # a layer has both
     if facts is None:
         layer: Any = layer_class
@@ -68,12 +68,12 @@ def _read(call: Any, build: Any) -> Facts:
 
 
 def as_input(value: Any, dtype: DType | None, lists: bool = False) -> Any:
-    """Returns an argument as `call` gets it: arrays as tensors, floats in the layer's dtype.
+    """Returns an argument as `call` receives it: arrays as tensors, floats in the layer's dtype.
 
     Args:
-      value: an argument; nested ones are gone through.
-      dtype: the dtype that floats get; None leaves them.
-      lists: whether nested lists of numbers or texts are one tensor.
+      value: an argument, which may be nested.
+      dtype: dtype of floats; None leaves them unchanged.
+      lists: whether nested lists of numbers or strings become a single tensor.
     """
     value_class = value.__class__
     if value_class is Tensor:
@@ -102,12 +102,12 @@ def _cast(tensor: Tensor, dtype: DType | None) -> Tensor:
     converted = cast(tensor, dtype)
     mask = getattr(tensor, "_keras_mask", None)
     if mask is not None:
-        converted._keras_mask = mask  # type: ignore[attr-defined]  # a mask goes with its tensor
+        converted._keras_mask = mask  # type: ignore[attr-defined]  # the mask of a tensor is kept as its attribute
     return converted
 
 
 def _is_plain(value: Any) -> bool:
-    """Tells whether nested lists hold nothing but numbers or texts, at least one."""
+    """Returns whether nested lists contain only numbers or strings, and at least one."""
     if is_list(value):
         items: Any = value
         return len(items) > 0 and all(_is_plain(item) for item in items)
@@ -115,12 +115,12 @@ def _is_plain(value: Any) -> bool:
 
 
 def has_symbolic(args: Any, kwargs: Any) -> bool:
-    """Tells whether a symbolic tensor is among the arguments."""
+    """Returns whether the arguments contain a symbolic tensor."""
     return next(symbolic_in((args, kwargs)), None) is not None
 
 
 def mask_of(value: Any) -> Any:
-    """Returns the mask of a tensor, or of those in nested arguments; None if there is none."""
+    """Returns the mask of a tensor, or the masks of nested tensors; None if no tensor has one."""
     if is_list(value):
         masks = [mask_of(item) for item in value]
         return None if all(mask is None for mask in masks) else masks
@@ -128,9 +128,9 @@ def mask_of(value: Any) -> Any:
 
 
 def set_mask(value: Any, mask: Any) -> None:
-    """Has a mask go with a tensor, or masks with several."""
+    """Attaches a mask to a tensor, or masks to several tensors."""
     if isinstance(value, Tensor):
-        value._keras_mask = mask  # type: ignore[attr-defined]  # a mask goes with its tensor
+        value._keras_mask = mask  # type: ignore[attr-defined]  # the mask of a tensor is kept as its attribute
     elif is_list(value) and is_list(mask):
         for item, item_mask in zip(value, mask, strict=False):
             if item_mask is not None:
@@ -138,9 +138,9 @@ def set_mask(value: Any, mask: Any) -> None:
 
 
 def failure_of_call(error: Exception, layer: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Exception:
-    """Returns the error to raise for what a layer's `call` raised: of the same class, with the call in its text.
+    """Returns the error to raise when a layer's `call` failed: of the same class, with the call in its text.
 
-    Where layers contain each other the innermost is named: an error that names a layer stays as it is.
+    If layers are nested, the innermost one is named: an error that already names a layer is returned unchanged.
 
     Source: Keras 3, `traceback_utils.inject_argument_info_in_traceback`.
     """
@@ -166,18 +166,18 @@ def failure_of_call(error: Exception, layer: Any, args: tuple[Any, ...], kwargs:
 
 
 def _argument(value: Any) -> str:
-    """An argument in a few words: of a tensor its shape and dtype alone."""
+    """Returns a short description of an argument; for a tensor, its shape and dtype."""
     return f"tf.Tensor(shape={value.shape}, dtype={value.dtype.name})" if isinstance(value, Tensor) else repr(value)
 
 
 def _with_text(error: Exception, text: str) -> Exception:
-    """An error of the same class with another text; a RuntimeError where the class does not take a text alone."""
-    if isinstance(error, OpError):  # whose classes keep more than a text
+    """Returns an error of the same class with another text; a RuntimeError if the class needs further arguments."""
+    if isinstance(error, OpError):  # its classes have attributes besides the text
         error._message = text
         return error
     try:
         failure = type(error)(text)
     except TypeError:
         failure = RuntimeError(text)
-    failure.__dict__.update(error.__dict__)  # notes among them
+    failure.__dict__.update(error.__dict__)  # includes notes
     return failure.with_traceback(error.__traceback__)

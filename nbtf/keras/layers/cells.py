@@ -1,4 +1,4 @@
-"""The steps of recurrent layers: what becomes of an input and of the states before it."""
+"""Cells of recurrent layers, which compute one step: a result and new states from an input and the previous states."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ from nbtf.keras.type_guards import is_list
 
 
 class Cell(Layer):
-    """What the cells have in common.
+    """Base class of the cells.
 
     Args:
-      units: how many numbers a state has.
-      activation: what is applied to the results.
-      use_bias: whether there is a bias.
+      units: number of elements of a state.
+      activation: function applied to the results.
+      use_bias: whether to add a bias; true by default.
       kernel_initializer, recurrent_initializer, bias_initializer, kernel_regularizer, recurrent_regularizer,
-        bias_regularizer, kernel_constraint, recurrent_constraint, bias_constraint: as for `Dense`.
-      dropout: which part of the inputs becomes 0 in training.
-      recurrent_dropout: which part of the states becomes 0 in training.
-      seed: of the dropout.
+        bias_regularizer, kernel_constraint, recurrent_constraint, bias_constraint: as in `Dense`.
+      dropout: fraction of the inputs to set to 0 in training; 0 by default.
+      recurrent_dropout: fraction of the states to set to 0 in training; 0 by default.
+      seed: random seed of the dropout.
 
     Raises:
-      ValueError: `units` is not positive, in Keras' words.
+      ValueError: if `units` is not a positive integer.
     """
 
     _leaf = True
@@ -84,16 +84,16 @@ class Cell(Layer):
 
     @property
     def state_size(self) -> Any:
-        """How many numbers each state has."""
+        """The number of elements of each state."""
         return self.units if self.states == 1 else [self.units] * self.states
 
     @property
     def output_size(self) -> int:
-        """How many numbers a result has."""
+        """The number of elements of a result."""
         return self.units
 
     def build(self, input_shape: Any) -> None:
-        """Makes kernels and bias."""
+        """Creates the kernels and the bias."""
         width = self.units * self.gates
         self.kernel = self._weight("kernel", (input_shape[-1], width))
         self.recurrent_kernel = self._weight("recurrent_kernel", (self.units, width), "recurrent")
@@ -104,31 +104,31 @@ class Cell(Layer):
         return self._weight("bias", (width,))
 
     def get_initial_state(self, batch_size: Any = None, **ignored: Any) -> list[Any]:
-        """Returns the states at the beginning: zeros."""
+        """Returns the initial states: zeros."""
         return [zeros((batch_size, self.units), self.compute_dtype) for _ in range(self.states)]
 
     def call(self, inputs: Any, states: Any, training: Any = False) -> Any:
-        """Returns a result, and the states after it."""
+        """Returns a result and the new states."""
         old_states: list[Any] = list(states) if is_list(states) else [states]
         x = self.projected(self.dropped(inputs, training))
         output, new_states = self.step(x, old_states, self.recurrent_mask(old_states[0], training))
         return output, list(new_states)
 
     def dropped(self, inputs: Any, training: Any) -> Any:
-        """Returns the inputs, in training with zeros: at the same places in every step."""
+        """Returns the inputs; in training, with zeros at the same positions in every step."""
         if not training or not self.dropout:
             return inputs
         noise = (None, 1, None) if inputs.ndim == 3 else None
         return random.dropout(inputs, self.dropout, noise, self.seed_generator)
 
     def recurrent_mask(self, state: Any, training: Any) -> Any:
-        """Returns by what states are multiplied in training; None for nothing."""
+        """Returns the factors of the states in training, or None."""
         if not training or not self.recurrent_dropout:
             return None
         return random.dropout(ones(state.shape, state.dtype), self.recurrent_dropout, None, self.seed_generator)
 
     def projected(self, inputs: Any) -> Any:
-        """Returns what becomes of inputs before the states are known: of one step, or of all at once."""
+        """Returns the part of the computation that needs no states, for one step or for all steps at once."""
         kernel = self.kernel.value
         projection = matmul(inputs, kernel) if inputs.ndim == 2 else linalg.tensordot(inputs, kernel, 1)
         bias = self._input_bias()
@@ -138,11 +138,11 @@ class Cell(Layer):
         return None if self.bias is None else self.bias.value
 
     def step(self, x: Any, states: list[Any], mask: Any) -> tuple[Any, list[Any]]:
-        """Returns a result, and the states after it, for an input that was projected."""
+        """Returns a result and the new states for a projected input."""
         raise NotImplementedError
 
     def walk(self, x: Any, states: list[Any], backwards: bool, sequences: bool) -> list[Any] | None:
-        """Returns output and states after all steps of inputs that were projected; None where it goes step by step."""
+        """Returns output and states after all steps of projected inputs; None if it must run step by step."""
         return None
 
     def compute_output_shape(self, input_shape: Any) -> Any:
@@ -150,17 +150,17 @@ class Cell(Layer):
 
 
 class SimpleRNNCell(Cell):
-    """Computes `activation(input @ kernel + state @ recurrent_kernel + bias)`; for the arguments see `LSTMCell`."""
+    """Computes `activation(input @ kernel + state @ recurrent_kernel + bias)`; see `LSTMCell` for the arguments."""
 
     def step(self, x: Any, states: list[Any], mask: Any) -> tuple[Any, list[Any]]:
-        """Returns a result, and the state after it."""
+        """Returns a result and the new state."""
         old_state = states[0] if mask is None else states[0] * mask
         new_state = self.activation(add(x, matmul(old_state, self.recurrent_kernel.value)))
         return new_state, [new_state]
 
 
 class _GatedCell(Cell):
-    """What cells with gates have in common: a second activation, that of the gates."""
+    """Base class of the cells with gates, which have a second activation for the gates."""
 
     def __init__(
         self, units: int, activation: Any = "tanh", recurrent_activation: Any = "sigmoid", **kwargs: Any
@@ -169,20 +169,20 @@ class _GatedCell(Cell):
         self.recurrent_activation: Callable[..., Any] = activations.get(recurrent_activation)
 
     def _is_plain(self, cell_class: type[Cell]) -> bool:
-        """Tells whether it computes what its class does, with the activations that it comes with."""
+        """Returns whether it computes what its class defines, with the default activations."""
         chosen = self.activation, self.recurrent_activation
         return type(self).step is cell_class.step and chosen == (activations.tanh, activations.sigmoid)
 
 
 class LSTMCell(_GatedCell):
-    """One step of an LSTM: a state that is remembered, and gates that say what is forgotten, added and shown.
+    """One step of an LSTM: gates decide how much of the memory is forgotten, added and output.
 
     Args:
-      units: how many numbers a state has.
-      activation: what is applied to what is remembered and shown.
-      recurrent_activation: what is applied to the gates.
-      unit_forget_bias: whether the bias of the forget gate begins with ones.
-      **kwargs: what every cell takes.
+      units: number of elements of a state.
+      activation: function applied to new values and to the output; tanh by default.
+      recurrent_activation: function applied to the gates; sigmoid by default.
+      unit_forget_bias: whether the bias of the forget gate is initialized to 1; true by default.
+      **kwargs: the arguments of every cell.
     """
 
     _config = ("units", "activation", "recurrent_activation", "unit_forget_bias", *Cell._config[2:])
@@ -210,7 +210,7 @@ class LSTMCell(_GatedCell):
         )
 
     def step(self, x: Any, states: list[Any], mask: Any) -> tuple[Any, list[Any]]:
-        """Returns a result, and the states after it."""
+        """Returns a result and the new states."""
         hidden, carried = states
         masked_hidden = hidden if mask is None else hidden * mask
         hidden, carried = lstm_step(
@@ -219,21 +219,21 @@ class LSTMCell(_GatedCell):
         return hidden, [hidden, carried]
 
     def walk(self, x: Any, states: list[Any], backwards: bool, sequences: bool) -> list[Any] | None:
-        """Returns output and states after all steps, where the cell is as it comes."""
+        """Returns output and states after all steps if the cell is unmodified; otherwise None."""
         if not self._is_plain(LSTMCell):
             return None
         return lstm(x, *states, self.recurrent_kernel.value, backwards=backwards, sequences=sequences)
 
 
 class GRUCell(_GatedCell):
-    """One step of a GRU: a state, and gates that say what of it is replaced.
+    """One step of a GRU: gates decide how much of the state is replaced.
 
     Args:
-      units: how many numbers a state has.
-      activation: what is applied to what is new.
-      recurrent_activation: what is applied to the gates.
-      reset_after: whether the reset gate acts after the multiplication by the kernel of the states.
-      **kwargs: what every cell takes.
+      units: number of elements of a state.
+      activation: function applied to new values; tanh by default.
+      recurrent_activation: function applied to the gates; sigmoid by default.
+      reset_after: whether the reset gate acts after the multiplication by the recurrent kernel; true by default.
+      **kwargs: the arguments of every cell.
     """
 
     _config = ("units", "activation", "recurrent_activation", "reset_after", *Cell._config[2:])
@@ -252,7 +252,7 @@ class GRUCell(_GatedCell):
         return self.bias.value[0] if self.reset_after else self.bias.value
 
     def step(self, x: Any, states: list[Any], mask: Any) -> tuple[Any, list[Any]]:
-        """Returns a result, and the state after it."""
+        """Returns a result and the new state."""
         old_state = states[0]
         masked_state = old_state if mask is None else old_state * mask
         kernel, gate = self.recurrent_kernel.value, self.recurrent_activation
@@ -271,7 +271,7 @@ class GRUCell(_GatedCell):
         return new_state, [new_state]
 
     def walk(self, x: Any, states: list[Any], backwards: bool, sequences: bool) -> list[Any] | None:
-        """Returns output and states after all steps, where the cell is as it comes."""
+        """Returns output and states after all steps if the cell is unmodified; otherwise None."""
         if not self._is_plain(GRUCell) or not self.reset_after:
             return None
         weights = [self.recurrent_kernel.value, *([] if self.bias is None else [self.bias.value])]
@@ -279,10 +279,10 @@ class GRUCell(_GatedCell):
 
 
 class StackedRNNCells(Layer):
-    """Several cells, each of which takes the results of the one before it.
+    """Several cells, each of which receives the results of the previous one.
 
     Args:
-      cells: the cells.
+      cells: the cells in order.
     """
 
     def __init__(self, cells: Any, **kwargs: Any) -> None:
@@ -291,12 +291,12 @@ class StackedRNNCells(Layer):
 
     @property
     def state_size(self) -> Any:
-        """How many numbers each state of each cell has."""
+        """The number of elements of each state of each cell."""
         return [cell.state_size for cell in self.cells]
 
     @property
     def output_size(self) -> Any:
-        """How many numbers a result has."""
+        """The number of elements of a result."""
         return self.cells[-1].output_size
 
     def build(self, input_shape: Any) -> None:
@@ -308,11 +308,11 @@ class StackedRNNCells(Layer):
             shape = (shape[0], cell.output_size)
 
     def get_initial_state(self, batch_size: Any = None, **ignored: Any) -> list[Any]:
-        """Returns the states at the beginning: zeros."""
+        """Returns the initial states: zeros."""
         return [cell.get_initial_state(batch_size=batch_size) for cell in self.cells]
 
     def call(self, inputs: Any, states: Any, training: Any = False) -> Any:
-        """Returns a result, and the states after it."""
+        """Returns a result and the new states."""
         new_states: list[Any] = []
         for cell, cell_states in zip(self.cells, states, strict=True):
             inputs, new_cell_states = cell(inputs, cell_states, training=training)

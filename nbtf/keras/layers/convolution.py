@@ -1,4 +1,4 @@
-"""The layers that slide a window with weights over sequences and images."""
+"""Layers that slide a window with weights over sequences and images."""
 
 from __future__ import annotations
 
@@ -17,23 +17,23 @@ from nbtf.keras.layers.input_spec import InputSpec, channels_first, data_format_
 
 
 class Convolution(Layer):
-    """What layers with a sliding window have in common.
+    """Base class of the layers with a sliding window.
 
     Args:
-      filters: how many numbers are computed at each place.
-      kernel_size: of the window.
-      strides: how far it moves.
-      padding: `"valid"`, or `"same"` for results at every place.
+      filters: number of output channels.
+      kernel_size: size of the window.
+      strides: step size of the window; 1 by default.
+      padding: `"valid"`, or `"same"` for a result at every position.
       data_format: `"channels_last"` or `"channels_first"`.
-      dilation_rate: how far apart the elements of the window stand.
-      groups: into how many parts the channels are split, each of which has filters of its own.
-      activation: what is applied to the results.
-      use_bias: whether there is a bias.
+      dilation_rate: distance between the elements of the window; 1 by default.
+      groups: number of groups of channels, each with its own filters; 1 by default.
+      activation: function applied to the results; None by default.
+      use_bias: whether to add a bias; true by default.
       kernel_initializer, bias_initializer, kernel_regularizer, bias_regularizer, activity_regularizer,
-        kernel_constraint, bias_constraint: as for `Dense`.
+        kernel_constraint, bias_constraint: as in `Dense`.
 
     Raises:
-      ValueError: an argument does not suit, in Keras' words.
+      ValueError: if an argument is invalid.
     """
 
     _leaf = True
@@ -96,7 +96,7 @@ class Convolution(Layer):
         return (*self.kernel_size, channels // self.groups, self.filters)
 
     def _outputs(self, channels: int) -> int:
-        """Returns how many channels the results have."""
+        """Returns the number of output channels."""
         return self.filters
 
     def build(self, input_shape: Any) -> None:
@@ -131,7 +131,7 @@ class Convolution(Layer):
         return nn.conv2d(inputs, kernel, self.strides, padding, layout, self.dilation_rate)
 
     def _finish(self, results: Any) -> Any:
-        """Adds the bias, and applies the activation."""
+        """Adds the bias and applies the activation."""
         if self.bias is not None:
             results = nn.bias_add(results, self.bias.value, "NHWC" if self._channels == -1 else "NCHW")
         return results if self._activate is None else self._activate(results)
@@ -154,7 +154,7 @@ class Convolution(Layer):
 
 
 class Conv1D(Convolution):
-    """Slides a window over sequences; the arguments are those of `Conv2D`, with `"causal"` as a further padding.
+    """Slides a window over sequences. Takes the arguments of `Conv2D` and allows the padding `"causal"`.
 
     >>> tf.keras.layers.Conv1D(4, 3)(tf.zeros((2, 10, 1))).shape
     TensorShape([2, 8, 4])
@@ -164,22 +164,22 @@ class Conv1D(Convolution):
 
 
 class Conv2D(Convolution):
-    """Slides a window over images, and computes `filters` numbers at each place.
+    """Slides a window over images and computes `filters` numbers at each position.
 
     Args:
-      filters: how many numbers are computed at each place.
-      kernel_size: of the window: a number, or one for height and one for width.
-      strides: how far it moves, likewise.
-      padding: `"valid"`, or `"same"` for results at every place.
+      filters: number of output channels.
+      kernel_size: size of the window: a number, or a pair for height and width.
+      strides: step size of the window: a number, or a pair for height and width; 1 by default.
+      padding: `"valid"`, or `"same"` for a result at every position.
       data_format: `"channels_last"` or `"channels_first"`.
-      dilation_rate: how far apart the elements of the window stand.
-      groups: into how many parts the channels are split, each of which has filters of its own.
-      activation: what is applied to the results.
-      use_bias: whether there is a bias.
-      **kwargs: initializers, regularizers and constraints of kernel and bias, and what every layer takes.
+      dilation_rate: distance between the elements of the window; 1 by default.
+      groups: number of groups of channels, each with its own filters; 1 by default.
+      activation: function applied to the results; None by default.
+      use_bias: whether to add a bias; true by default.
+      **kwargs: initializers, regularizers and constraints of kernel and bias, and the arguments of every layer.
 
     Raises:
-      ValueError: an argument does not suit, in Keras' words.
+      ValueError: if an argument is invalid.
 
     >>> tf.keras.layers.Conv2D(4, 3)(tf.zeros((2, 10, 10, 1))).shape
     TensorShape([2, 8, 8, 4])
@@ -189,7 +189,7 @@ class Conv2D(Convolution):
 
 
 class Conv2DTranspose(Convolution):
-    """Does the reverse of `Conv2D`, which makes images larger; the arguments are the same.
+    """Computes the transpose of `Conv2D`, which enlarges images. Takes the same arguments.
 
     >>> tf.keras.layers.Conv2DTranspose(4, 3, strides=2, padding="same")(tf.zeros((2, 5, 5, 1))).shape
     TensorShape([2, 10, 10, 4])
@@ -199,7 +199,7 @@ class Conv2DTranspose(Convolution):
 
     def __init__(self, filters: int, kernel_size: Any, *args: Any, output_padding: Any = None, **kwargs: Any) -> None:
         if output_padding is not None:
-            raise ValueError(f"Only output_padding=None is there. Received: output_padding={output_padding}")
+            raise ValueError(f"Only output_padding=None is supported. Received: output_padding={output_padding}")
         names = ("strides", "padding", "output_padding", "data_format", "dilation_rate", "activation", "use_bias")
         kwargs.update((name, value) for name, value in zip(names, args, strict=False) if name != "output_padding")
         super().__init__(filters, kernel_size, **kwargs)
@@ -229,25 +229,25 @@ class Conv2DTranspose(Convolution):
 
 
 class Conv1DTranspose(Conv2DTranspose):
-    """Does the reverse of `Conv1D`, which makes sequences longer; the arguments are the same."""
+    """Computes the transpose of `Conv1D`, which lengthens sequences. Takes the same arguments."""
 
     rank = 1
 
 
 class DepthwiseConv2D(Convolution):
-    """Slides windows over images, each of which sees one channel alone.
+    """Slides windows over images, each of which covers a single channel.
 
     Args:
-      kernel_size: of the window.
-      strides: how far it moves.
+      kernel_size: size of the window.
+      strides: step size of the window; 1 by default.
       padding: `"valid"` or `"same"`.
-      depth_multiplier: how many windows each channel has.
+      depth_multiplier: number of windows for each channel; 1 by default.
       data_format: `"channels_last"` or `"channels_first"`.
-      dilation_rate: how far apart the elements of the window stand.
-      activation: what is applied to the results.
-      use_bias: whether there is a bias.
-      depthwise_initializer, depthwise_regularizer, depthwise_constraint: as for `Dense`.
-      **kwargs: the same for the bias, and what every layer takes.
+      dilation_rate: distance between the elements of the window; 1 by default.
+      activation: function applied to the results; None by default.
+      use_bias: whether to add a bias; true by default.
+      depthwise_initializer, depthwise_regularizer, depthwise_constraint: as in `Dense`.
+      **kwargs: the same arguments for the bias, and the arguments of every layer.
     """
 
     def __init__(
@@ -293,27 +293,27 @@ class DepthwiseConv2D(Convolution):
 
 
 def of_each_channel(kernel: Any) -> Any:
-    """Returns the kernel of a convolution with as many groups as channels: each window sees one channel alone."""
+    """Returns the kernel of a convolution with as many groups as channels, so that each window covers one channel."""
     *window, channels, multiplier = kernel.shape
     return reshape(kernel.value, (*window, 1, channels * multiplier))
 
 
 class SeparableConv2D(Convolution):
-    """Slides windows that see one channel alone, and mixes the channels after it.
+    """Slides windows over single channels, and then mixes the channels.
 
     Args:
-      filters: how many numbers are computed at each place.
-      kernel_size: of the windows.
-      strides: how far they move.
+      filters: number of output channels.
+      kernel_size: size of the windows.
+      strides: step size of the windows; 1 by default.
       padding: `"valid"` or `"same"`.
       data_format: `"channels_last"` or `"channels_first"`.
-      dilation_rate: how far apart the elements of a window stand.
-      depth_multiplier: how many windows each channel has.
-      activation: what is applied to the results.
-      use_bias: whether there is a bias.
+      dilation_rate: distance between the elements of a window; 1 by default.
+      depth_multiplier: number of windows for each channel; 1 by default.
+      activation: function applied to the results; None by default.
+      use_bias: whether to add a bias; true by default.
       depthwise_initializer, pointwise_initializer, depthwise_regularizer, pointwise_regularizer, depthwise_constraint,
-        pointwise_constraint: as for `Dense`.
-      **kwargs: the same for the bias, and what every layer takes.
+        pointwise_constraint: as in `Dense`.
+      **kwargs: the same arguments for the bias, and the arguments of every layer.
     """
 
     def __init__(
@@ -346,7 +346,7 @@ class SeparableConv2D(Convolution):
     _config = (*arguments_of(__init__), "bias_initializer", "bias_regularizer", "bias_constraint")
 
     def build(self, input_shape: Any) -> None:
-        """Makes the kernels and the bias."""
+        """Creates the kernels and the bias."""
         channels = input_shape[self._channels]
         depth_channels = channels * self.depth_multiplier
         shape = (*self.kernel_size, channels, self.depth_multiplier)

@@ -1,4 +1,4 @@
-"""The layers that most models are made of: dense ones, tables of vectors, functions, and where data come in."""
+"""The most common layers: dense layers, embeddings, layers from functions, and inputs."""
 
 from __future__ import annotations
 
@@ -32,19 +32,19 @@ class Dense(Layer):
     """Computes `activation(matmul(inputs, kernel) + bias)`.
 
     Args:
-      units: how many numbers it makes of each vector.
-      activation: what is applied to them: a name or a function; nothing when None.
-      use_bias: whether there is a bias.
-      kernel_initializer: what the kernel begins with.
-      bias_initializer: what the bias begins with.
-      kernel_regularizer: what large elements of the kernel cost.
-      bias_regularizer: the same for the bias.
-      activity_regularizer: the same for the results.
-      kernel_constraint: what the kernel is brought back to after each update.
-      bias_constraint: the same for the bias.
+      units: number of output elements for each vector.
+      activation: name or function applied to the results; None by default.
+      use_bias: whether to add a bias; true by default.
+      kernel_initializer: initializer of the kernel.
+      bias_initializer: initializer of the bias.
+      kernel_regularizer: penalty for large elements of the kernel.
+      bias_regularizer: penalty for large elements of the bias.
+      activity_regularizer: penalty for large results.
+      kernel_constraint: constraint applied to the kernel after each update.
+      bias_constraint: constraint applied to the bias after each update.
 
     Raises:
-      ValueError: `units` is no positive integer.
+      ValueError: if `units` is not a positive integer.
 
     >>> layer = tf.keras.layers.Dense(2, kernel_initializer="ones")
     >>> layer([[1.0, 2.0, 3.0]]).numpy()
@@ -111,15 +111,15 @@ class Dense(Layer):
 
 
 class Embedding(Layer):
-    """Reads a vector for each number: rows of a table that is trained.
+    """Looks up a vector for each number, in the rows of a trainable table.
 
     Args:
-      input_dim: how many rows there are.
-      output_dim: how long they are.
-      embeddings_initializer: what the table begins with.
-      embeddings_regularizer: what large elements cost.
-      embeddings_constraint: what the table is brought back to after each update.
-      mask_zero: whether 0 stands for nothing, which layers after it then leave out.
+      input_dim: number of rows.
+      output_dim: length of the rows.
+      embeddings_initializer: initializer of the table.
+      embeddings_regularizer: penalty for large elements.
+      embeddings_constraint: constraint applied to the table after each update.
+      mask_zero: whether 0 marks padding, which later layers skip; false by default.
 
     >>> layer = tf.keras.layers.Embedding(10, 4)
     >>> layer([[1, 2, 3]]).shape
@@ -157,7 +157,7 @@ class Embedding(Layer):
     _config = arguments_of(__init__, "weights")
 
     def build(self, input_shape: Any = None) -> None:
-        """Makes the table."""
+        """Creates the table."""
         if self.built:
             return
         self.embeddings = self._weight("embeddings", (self.input_dim, self.output_dim))
@@ -169,7 +169,7 @@ class Embedding(Layer):
         return rows if rows._dtype is self._compute_dtype else cast(rows, self._compute_dtype)
 
     def compute_mask(self, inputs: Any, previous_mask: Any = None) -> Any:
-        """Returns where there is no 0, if that stands for nothing."""
+        """Returns where the inputs are not 0 if 0 marks padding; otherwise None."""
         return not_equal(inputs, 0) if self.mask_zero else None
 
     def compute_output_shape(self, input_shape: Any) -> Any:
@@ -177,10 +177,10 @@ class Embedding(Layer):
 
 
 class Activation(Layer):
-    """Applies a function, element by element.
+    """Applies a function elementwise.
 
     Args:
-      activation: a name or a function.
+      activation: name of an activation, or a function.
 
     >>> tf.keras.layers.Activation("relu")([-1.0, 2.0]).numpy()
     array([0., 2.], dtype=float32)
@@ -196,7 +196,7 @@ class Activation(Layer):
         self.built = True
 
     def call(self, inputs: Any) -> Any:
-        """Applies it."""
+        """Applies the function."""
         return self.activation(inputs)
 
     def compute_output_shape(self, input_shape: Any) -> Any:
@@ -204,13 +204,13 @@ class Activation(Layer):
 
 
 class Lambda(Layer):
-    """Makes a layer of a function.
+    """Wraps a function as a layer.
 
     Args:
-      function: takes a tensor, and returns one.
-      output_shape: the shape of a result without the batch, or a function of the input's shape; found out when None.
-      mask: what becomes of masks: a value or a function.
-      arguments: what else the function is given, by name.
+      function: function of a tensor that returns a tensor.
+      output_shape: shape of a result without the batch, or a function of the input's shape; by default inferred.
+      mask: mask of the results, or a function that computes it.
+      arguments: further keyword arguments of the function.
 
     >>> tf.keras.layers.Lambda(lambda x: x ** 2)([3.0]).numpy()
     array([9.], dtype=float32)
@@ -233,7 +233,7 @@ class Lambda(Layer):
         self.built = True
 
     def call(self, inputs: Any, mask: Any = None, training: Any = None) -> Any:
-        """Calls it."""
+        """Calls the function."""
         names = self.function.__code__.co_varnames if hasattr(self.function, "__code__") else ()
         options = {name: value for name, value in (("mask", mask), ("training", training)) if name in names}
         return self.function(inputs, **options, **self.arguments)
@@ -252,16 +252,15 @@ class Lambda(Layer):
         return KerasTensor(output_shape, self.compute_dtype)
 
     def get_config(self) -> dict[str, Any]:
-        """Returns what it takes to make another; the function is written by name."""
+        """Returns the constructor arguments; the function is stored by name."""
         return {**super().get_config(), "function": serialized(self.function), "arguments": dict(self.arguments)}
 
     @classmethod
     def from_config(cls, config: dict[str, Any]) -> Any:
-        """Makes one from what `get_config` gave.
+        """Creates a layer from the result of `get_config`.
 
         Raises:
-          ValueError: the function is none of Keras' activations and none that the program has registered, or is
-            Keras' and has arguments.
+          ValueError: if the function is neither a Keras activation without arguments nor registered by the program.
         """
         function: Any = activations.deserialize(config["function"])
         if not callable(function) or (config.get("arguments") and is_public_function(function)):
@@ -274,7 +273,7 @@ class Lambda(Layer):
 
 
 class Identity(Layer):
-    """Returns its input as it is."""
+    """Returns its input unchanged."""
 
     _leaf = True
     supports_masking = True
@@ -291,10 +290,10 @@ class Identity(Layer):
 
 
 class Masking(Layer):
-    """Leaves out the steps of a sequence in which all numbers are a certain value.
+    """Skips the steps of a sequence in which all numbers equal a given value.
 
     Args:
-      mask_value: the value.
+      mask_value: the value; 0 by default.
     """
 
     _config = ("mask_value",)
@@ -306,11 +305,11 @@ class Masking(Layer):
         self.built = True
 
     def compute_mask(self, inputs: Any, previous_mask: Any = None) -> Any:
-        """Returns where there is another value."""
+        """Returns where any value of a step differs from `mask_value`."""
         return reduce_any(not_equal(inputs, self.mask_value), axis=-1)
 
     def call(self, inputs: Any) -> Any:
-        """Returns the input, with zeros in the steps that are left out."""
+        """Returns the input with zeros in the steps that are skipped."""
         counted_steps = reduce_any(not_equal(inputs, self.mask_value), axis=-1, keepdims=True)
         return inputs * cast(counted_steps, inputs.dtype)
 
@@ -319,13 +318,13 @@ class Masking(Layer):
 
 
 class InputLayer(Layer):
-    """Where data come into a model; `keras.Input` makes one.
+    """The input of a model; `keras.Input` creates such a layer.
 
     Args:
-      shape: of an input without the batch.
-      batch_size: how many there are in a batch, if that is known.
-      dtype: of the input.
-      batch_shape: the whole shape.
+      shape: shape of an input without the batch.
+      batch_size: number of inputs in a batch, if known.
+      dtype: dtype of the input.
+      batch_shape: shape including the batch.
     """
 
     _leaf = True
@@ -402,18 +401,18 @@ def Input(  # noqa: N802  # Keras' name for it
     ragged: Any = None,
     **kwargs: Any,
 ) -> Any:
-    """Returns a symbolic tensor: where data come into a functional model.
+    """Returns a symbolic tensor that is an input of a functional model.
 
     Args:
-      shape: of an input without the batch.
-      batch_size: how many there are in a batch, if that is known.
-      dtype: of the input; `floatx()` when None.
-      sparse, ragged: accepted for TensorFlow's sake, without effect.
-      batch_shape: the whole shape.
-      name: of the input.
-      tensor: a symbolic tensor whose shape and dtype to take.
-      optional: whether None will do.
-      **kwargs: `batch_input_shape`, as Keras 2 had it.
+      shape: shape of an input without the batch.
+      batch_size: number of inputs in a batch, if known.
+      dtype: dtype of the input; `floatx()` by default.
+      sparse, ragged: ignored, for compatibility with TensorFlow.
+      batch_shape: shape including the batch.
+      name: name of the input.
+      tensor: symbolic tensor whose shape and dtype are used.
+      optional: whether the input may be None; false by default.
+      **kwargs: `batch_input_shape`, as in Keras 2.
 
     >>> tf.keras.Input((3,), name="x")
     <KerasTensor shape=(None, 3), dtype=float32, sparse=False, ragged=False, name=x>

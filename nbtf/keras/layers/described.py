@@ -1,4 +1,4 @@
-"""What a layer says of itself: its name, how to make another, and what goes in and comes out of it."""
+"""The description of a layer: its name, its config, and its inputs and outputs."""
 
 from __future__ import annotations
 
@@ -35,18 +35,18 @@ class CustomLayer(keras.layers.Layer):
 
 
 def arguments_of(init: Any, *without: str) -> tuple[str, ...]:
-    """Returns the names of the arguments that a class's `__init__` takes itself: what its config holds.
+    """Returns the names of the arguments of a class's own `__init__`, which its config contains.
 
     Args:
       init: the method.
-      *without: arguments that all layers have, and those that are not kept.
+      *without: names to leave out, such as arguments that all layers have.
     """
     names = init.__code__.co_varnames[1 : init.__code__.co_argcount]
     return tuple([name for name in names if name not in without])
 
 
 class Described:
-    """The part of a layer that can be asked for name, config, inputs and outputs."""
+    """The part of a layer that has a name, a config, inputs and outputs."""
 
     _constructor_arguments: tuple[tuple[Any, ...], dict[str, Any]]
     _name: str
@@ -54,25 +54,25 @@ class Described:
     _policy: DTypePolicy
     _inbound_nodes: list[Node]
     _config: tuple[str, ...] = ()
-    """The attributes that say how a layer of ours was made, named as the arguments."""
+    """The attributes that define how one of nbtf's own layers was created; named like the arguments."""
     activity_regularizer: Any
     built: bool
 
     @property
     def name(self) -> str:
-        """The name."""
+        """The name of the layer."""
         return self._name
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} name={self._name}, built={self.built}>"
 
-    # How to make another
+    # Creating the layer again
 
     def get_config(self) -> dict[str, Any]:
-        """Returns what it takes to make another: what all layers have, and the arguments of classes that say no more.
+        """Returns the arguments common to all layers, and the constructor arguments if the class defines no other.
 
         Raises:
-          NotImplementedError: an argument is no plain value.
+          NotImplementedError: if an argument cannot be converted to plain data.
         """
         unsaid = not self._config and type(self).get_config is Described.get_config
         config: dict[str, Any] = self._own_config() if unsaid else {"name": self._name}
@@ -85,7 +85,7 @@ class Described:
         return config
 
     def _own_config(self) -> dict[str, Any]:
-        """Returns the arguments of a class that did not write `get_config`."""
+        """Returns the constructor arguments of a class that does not override `get_config`."""
         args, kwargs = self._constructor_arguments
         bound = inspect.signature(type(self).__init__).bind(self, *args, **kwargs)
         arguments = dict(list(bound.arguments.items())[1:])
@@ -101,23 +101,23 @@ class Described:
 
     @classmethod
     def from_config(cls, config: dict[str, Any]) -> Any:
-        """Makes one from what `get_config` gave."""
+        """Creates a layer from the result of `get_config`."""
         return cls(**{key: value if key == "dtype" else _build_argument(value) for key, value in config.items()})
 
     def get_build_config(self) -> dict[str, Any]:
-        """Returns what `build` was called with."""
+        """Returns the arguments with which `build` was called."""
         return {"input_shape": getattr(self, "_build_shape", None)}
 
     def build_from_config(self, config: dict[str, Any]) -> None:
-        """Builds the layer for what `get_build_config` gave."""
+        """Builds the layer with the result of `get_build_config`."""
         shape = config.get("input_shape")
         if shape is not None:
-            self.build(shape)  # type: ignore[attr-defined]  # a layer has it
+            self.build(shape)  # type: ignore[attr-defined]  # every layer has it
 
-    # What a Sequential model begins with
+    # The first input of a Sequential model
 
     def _begin_with(self, kwargs: dict[str, Any]) -> None:
-        """Takes the shape of the input out of a layer's arguments, as Keras 2 had it."""
+        """Removes the input shape from a layer's arguments, where Keras 2 allowed it."""
         beginning = None
         if "input_dim" in kwargs:
             beginning = {"batch_shape": (None, kwargs.pop("input_dim"))}
@@ -128,7 +128,7 @@ class Described:
                 beginning = {"batch_shape": tuple(kwargs.pop(name))}
         object.__setattr__(self, "_input_shape_given", None if beginning is None else beginning["batch_shape"])
 
-    # What goes in and comes out
+    # Inputs and outputs
 
     def _node(self, index: int, attribute: str) -> Node:
         nodes = self._inbound_nodes
@@ -142,22 +142,22 @@ class Described:
 
     @property
     def input(self) -> Any:
-        """The symbolic tensor, or tensors, that it was called with."""
+        """The symbolic tensor or tensors with which the layer was called."""
         tensors = self._node(0, "input").input_tensors
         return tensors[0] if len(tensors) == 1 else tensors
 
     @property
     def output(self) -> Any:
-        """The symbolic tensor, or tensors, that came of it."""
+        """The symbolic tensor or tensors that the layer returned."""
         return self._node(0, "output").outputs
 
     def get_input_at(self, index: int) -> Any:
-        """Returns what it was called with the `index`-th time."""
+        """Returns the input of the call with this index."""
         tensors = self._node(index, "input").input_tensors
         return tensors[0] if len(tensors) == 1 else tensors
 
     def get_output_at(self, index: int) -> Any:
-        """Returns what came of the `index`-th use."""
+        """Returns the output of the call with this index."""
         return self._node(index, "output").outputs
 
     @property
@@ -172,7 +172,7 @@ class Described:
 
     @property
     def inbound_layers(self) -> list[Any]:
-        """The layers before it in a functional model."""
+        """The preceding layers in a functional model."""
         return [node.operation for inbound in self._inbound_nodes for node in map(node_of, inbound.input_tensors)]
 
 
@@ -180,7 +180,7 @@ _NOT_PLAIN = object()
 
 
 def _plain(value: Any) -> Any:
-    """Returns an argument as plain data, or says that it is none."""
+    """Returns an argument as plain data, or raises an error if that is impossible."""
     plain: Any = serialized(value)
     if is_dict(plain) or plain is None or isinstance(plain, str | int | float | bool):
         return plain
@@ -196,7 +196,7 @@ def _takes_name(layer_class: type) -> bool:
 
 
 def _build_argument(value: Any) -> Any:
-    """Returns an argument of what is written in a config."""
+    """Returns an argument converted from its form in a config."""
     if is_dict(value) and "class_name" in value:
         return deserialized(value)
     return value

@@ -1,4 +1,4 @@
-"""Which inputs a layer takes, how it is told about windows, and the text when it gets others."""
+"""The inputs that a layer accepts, the window arguments of layers, and the errors for invalid values."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from nbtf.keras.type_guards import is_list
 
 
 class InputSpec:
-    """Says what an input must be like.
+    """Specifies the requirements of an input.
 
     Args:
-      dtype: its dtype; None for any.
-      shape: its shape, with None for what does not matter.
-      ndim: how many axes it must have.
-      max_ndim: how many at most.
-      min_ndim: how many at least.
-      axes: lengths by axis; None for any length.
-      allow_last_axis_squeeze: whether the last axis may be left out if its length is 1.
-      name: of the input, where inputs come in a dictionary.
-      optional: whether None will do.
+      dtype: required dtype; None for any.
+      shape: required shape, with None for any length.
+      ndim: required number of axes.
+      max_ndim: largest number of axes.
+      min_ndim: smallest number of axes.
+      axes: required lengths by axis; None for any length.
+      allow_last_axis_squeeze: whether a last axis of length 1 may be missing; false by default.
+      name: key of the input if inputs are given as a dictionary.
+      optional: whether the input may be None; false by default.
     """
 
     def __init__(
@@ -58,13 +58,13 @@ class InputSpec:
         return f"InputSpec({', '.join(f'{key}={value}' for key, value in requirements.items() if value is not None)})"
 
     def get_config(self) -> dict[str, Any]:
-        """Returns what it takes to make another."""
+        """Returns the constructor arguments as a dictionary."""
         names = ("dtype", "shape", "ndim", "max_ndim", "min_ndim", "axes")
         return {name: getattr(self, name) for name in names}
 
     @classmethod
     def from_config(cls, config: dict[str, Any]) -> InputSpec:
-        """Makes one from what `get_config` gave."""
+        """Creates a specification from the result of `get_config`."""
         return cls(**config)
 
 
@@ -75,10 +75,10 @@ def shape_of(value: Any) -> tuple[int | None, ...]:
 
 
 def check_inputs(input_spec: Any, inputs: Any, name: str) -> None:
-    """Checks inputs against what a layer says of them.
+    """Checks inputs against the specification of a layer.
 
     Raises:
-      ValueError: they do not fit, in Keras' words.
+      ValueError: if an input does not match.
     """
     specs: list[Any] = nest.flatten(input_spec)
     values: list[Any] = nest.flatten(inputs)
@@ -96,7 +96,7 @@ def check_inputs(input_spec: Any, inputs: Any, name: str) -> None:
 
 
 def _wrong(shape: tuple[int | None, ...], dtype: Any, spec: InputSpec) -> str | None:
-    """Says what is wrong with an input; None if nothing is."""
+    """Returns a text that describes the mismatch of an input, or None if it matches."""
     rank = len(shape)
     squeezed = spec.allow_last_axis_squeeze and spec.shape is not None
     if spec.ndim is not None and rank != spec.ndim and not squeezed:
@@ -125,10 +125,10 @@ def _fits(shape: tuple[int | None, ...], expected: tuple[int | None, ...], squee
 
 
 def data_format_of(value: str | None) -> str:
-    """Returns the data format: `"channels_last"` unless said otherwise.
+    """Returns the data format, `"channels_last"` by default.
 
     Raises:
-      ValueError: there is no such format.
+      ValueError: if the format does not exist.
     """
     if value is None:
         return "channels_last"
@@ -140,7 +140,7 @@ def data_format_of(value: str | None) -> str:
 
 
 def channels_first(data_format: str) -> bool:
-    """Tells whether the channels stand before height and width."""
+    """Returns whether the channels come before height and width."""
     return data_format == "channels_first"
 
 
@@ -148,13 +148,13 @@ def pair(value: Any, name: str, count: int = 2, minimum: int = 1) -> tuple[int, 
     """Returns a length for each axis.
 
     Args:
-      value: a number for all, or one for each.
-      name: of the argument, for the error.
-      count: how many axes there are.
-      minimum: what each must be at least.
+      value: a number for all axes, or one for each.
+      name: name of the argument, for the error.
+      count: number of axes; 2 by default.
+      minimum: smallest allowed number; 1 by default.
 
     Raises:
-      ValueError: it is neither, in Keras' words.
+      ValueError: if `value` has another form or contains a smaller number.
     """
     lengths = (value,) * count if isinstance(value, int) else value
     problem = f"The `{name}` argument must be a tuple of {count} integers. Received {name}={value}"
@@ -170,10 +170,10 @@ def pair(value: Any, name: str, count: int = 2, minimum: int = 1) -> tuple[int, 
 
 
 def padding_of(value: Any, causal: bool = False) -> str:
-    """Returns a padding in small letters.
+    """Returns a padding in lower case.
 
     Raises:
-      ValueError: there is no such padding, in Keras' words.
+      ValueError: if the padding does not exist.
     """
     paddings = {"valid", "same", "causal"} if causal else {"valid", "same"}
     if not isinstance(value, str) or value.lower() not in paddings:
@@ -183,7 +183,7 @@ def padding_of(value: Any, causal: bool = False) -> str:
 
 
 def length_after(length: int | None, window: int, stride: int, padding: str, dilation: int = 1) -> int | None:
-    """Returns how many places a window has along an axis; None if the length is not known."""
+    """Returns the number of window positions along an axis; None if the length is unknown."""
     if length is None:
         return None
     if padding != "valid":

@@ -1,4 +1,4 @@
-"""The layers that number words and other values by a vocabulary."""
+"""Layers that convert words and other values to numbers by a vocabulary."""
 
 from __future__ import annotations
 
@@ -19,23 +19,23 @@ _MODES = ("int", "one_hot", "multi_hot", "count")
 
 
 MOST_FREE_NUMBERS = 1 << 24
-"""A vocabulary lists each of them; more would fill the memory."""
+"""A vocabulary lists each of these numbers; more would fill the memory."""
 
 
 class Lookup(Layer):
-    """What both have in common.
+    """Base class of both lookup layers.
 
     Args:
-      max_tokens: how many numbers there are at most, with those that are kept free.
-      num_oov_indices: how many numbers are kept free for what the vocabulary does not have.
-      mask_token: what stands for nothing, and gets the number 0.
-      oov_token: what stands for what the vocabulary does not have, where numbers are turned back.
-      vocabulary: the values, in order, or a file with one in each line.
-      invert: whether numbers are turned back.
-      output_mode: `"int"`, or how `CategoryEncoding` writes the numbers.
+      max_tokens: size limit of the vocabulary, including reserved numbers; None for no limit.
+      num_oov_indices: number of reserved numbers for values that are not in the vocabulary; 1 by default.
+      mask_token: value that stands for padding and gets the number 0.
+      oov_token: value that is returned for unknown numbers if `invert` is true.
+      vocabulary: the values in order, or the path of a file with one value per line.
+      invert: whether to convert numbers back to values; false by default.
+      output_mode: `"int"`, or an encoding of `CategoryEncoding`.
 
     Raises:
-      ValueError: an unknown mode, or a value that is there twice.
+      ValueError: if the mode is unknown, or if the vocabulary contains a value twice.
     """
 
     _config = ("max_tokens", "num_oov_indices", "mask_token", "oov_token", "invert", "output_mode")
@@ -84,20 +84,20 @@ class Lookup(Layer):
 
     @classmethod
     def from_config(cls, config: dict[str, Any]) -> Any:
-        """Makes one from what `get_config` gave.
+        """Creates a layer from the result of `get_config`.
 
         Raises:
-          ValueError: the vocabulary is the name of a file: a config says nothing about other files.
+          ValueError: if the vocabulary is the name of a file: a config must not refer to other files.
         """
         if isinstance(config.get("vocabulary"), str):
             raise ValueError(
-                f"The vocabulary in a config is a list of words, not the file {config['vocabulary']!r:.60}. Read it "
-                "with `set_vocabulary` after loading."
+                f"The vocabulary in a config must be a list of words. Received the file {config['vocabulary']!r:.60}. "
+                "Read it with `set_vocabulary` after loading."
             )
         return super().from_config(config)
 
     def _word(self, value: Any) -> Any:
-        """Returns a value as the vocabulary has it."""
+        """Returns a value in the form used in the vocabulary."""
         raise NotImplementedError
 
     @property
@@ -111,11 +111,11 @@ class Lookup(Layer):
         """Sets the vocabulary.
 
         Args:
-          vocabulary: the values, in order, or a file with one in each line.
-          idf_weights: accepted and ignored.
+          vocabulary: the values in order, or the path of a file with one value per line.
+          idf_weights: ignored.
 
         Raises:
-          ValueError: there is no such file.
+          ValueError: if the file cannot be read, or if a value occurs twice.
         """
         if isinstance(vocabulary, str):
             try:
@@ -139,12 +139,12 @@ class Lookup(Layer):
             self._numbers[self.mask_token] = 0
 
     def adapt(self, data: Any, batch_size: int | None = None, steps: int | None = None) -> None:
-        """Finds the vocabulary of data: the most frequent first, those of equal number in falling order.
+        """Builds the vocabulary from data: the most frequent values first, equally frequent ones in descending order.
 
         Args:
           data: an array, a tensor, or a dataset of batches.
-          batch_size: accepted and ignored.
-          steps: how many batches of a dataset are taken; all when None.
+          batch_size: ignored.
+          steps: number of batches of a dataset to use; all by default.
         """
         counts = Counter(self._word(value) for value in batches_of(data, steps).ravel().tolist())
         for free in self._kept_free:
@@ -154,12 +154,12 @@ class Lookup(Layer):
         self.set_vocabulary(words[:limit])
 
     def get_vocabulary(self, include_special_tokens: bool = True) -> list[Any]:
-        """Returns the values in order, with those that stand for nothing and for what is not known."""
+        """Returns the values in order, by default including the mask token and the tokens for unknown values."""
         words = list(self._words or ())
         return [*self._kept_free, *words] if include_special_tokens else words
 
     def vocabulary_size(self) -> int:
-        """Returns how many numbers there are."""
+        """Returns the size of the vocabulary, including reserved numbers."""
         return len(self.get_vocabulary())
 
     vocab_size = vocabulary_size
@@ -212,7 +212,7 @@ class Lookup(Layer):
 
 
 class StringLookup(Lookup):
-    """Numbers words by a vocabulary; for the arguments see `IntegerLookup`.
+    """Converts words to numbers by a vocabulary; see `IntegerLookup` for the arguments.
 
     >>> tf.keras.layers.StringLookup(vocabulary=["a", "b"])(["b", "z"]).numpy().tolist()
     [2, 0]
@@ -234,15 +234,15 @@ class StringLookup(Lookup):
 
 
 class IntegerLookup(Lookup):
-    """Numbers integers by a vocabulary.
+    """Converts integers to numbers by a vocabulary.
 
     Args:
-      max_tokens: how many numbers there are at most, with those that are kept free.
-      num_oov_indices: how many numbers are kept free for what the vocabulary does not have.
-      mask_token: what stands for nothing, and gets the number 0.
-      oov_token: what stands for what the vocabulary does not have, where numbers are turned back.
-      vocabulary: the values, in order, or a file with one in each line.
-      **kwargs: `invert`, `output_mode`, and what every layer takes.
+      max_tokens: size limit of the vocabulary, including reserved numbers; None for no limit.
+      num_oov_indices: number of reserved numbers for values that are not in the vocabulary; 1 by default.
+      mask_token: value that stands for padding and gets the number 0.
+      oov_token: value that is returned for unknown numbers if `invert` is true.
+      vocabulary: the values in order, or the path of a file with one value per line.
+      **kwargs: `invert`, `output_mode` and the arguments of every layer.
 
     >>> tf.keras.layers.IntegerLookup(vocabulary=[10, 20])([20, 5]).numpy().tolist()
     [2, 0]

@@ -1,4 +1,4 @@
-"""The layers that make one tensor of several."""
+"""Layers that combine several tensors into one."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ from nbtf.keras.type_guards import is_list
 
 
 class Merge(Layer):
-    """What layers have in common that combine tensors of one shape, element by element."""
+    """Base class of the layers that combine tensors elementwise."""
 
     supports_masking = True
     _merges = True
     _min_inputs = 1
 
     def build(self, input_shape: Any) -> None:
-        """Checks that there are several tensors whose shapes go together.
+        """Checks that there are several tensors with compatible shapes.
 
         Raises:
-          ValueError: they do not, in Keras' words.
+          ValueError: if the shapes are not compatible.
         """
         if input_shape.__class__ is not list or not input_shape or not is_list(input_shape[0]):
             raise ValueError(
@@ -58,7 +58,7 @@ class Merge(Layer):
         return (_batch(input_shape), *reduce(_common, [tuple(shape[1:]) for shape in input_shape]))
 
     def compute_mask(self, inputs: Any, previous_mask: Any = None) -> Any:
-        """Returns where at least one of the inputs counts."""
+        """Returns where at least one of the inputs is not masked."""
         masks = [mask for mask in previous_mask or () if mask is not None]
         return reduce(logical_or, masks) if masks else None
 
@@ -71,7 +71,7 @@ def _batch(shapes: Any) -> int | None:
 
 
 def _common(longer: tuple[Any, ...], shorter: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Returns the shape to which two are broadcast."""
+    """Returns the shape to which two shapes broadcast."""
     if len(longer) < len(shorter):
         longer, shorter = shorter, longer
     common = list(longer)
@@ -111,21 +111,21 @@ class Multiply(Merge):
 
 
 class Average(Merge):
-    """Takes the mean of tensors."""
+    """Computes the mean of tensors."""
 
     def _merged(self, inputs: list[Any]) -> Any:
         return reduce(_add, inputs) / len(inputs)
 
 
 class Maximum(Merge):
-    """Takes the largest of tensors, element by element."""
+    """Computes the elementwise maximum of tensors."""
 
     def _merged(self, inputs: list[Any]) -> Any:
         return reduce(_maximum, inputs)
 
 
 class Minimum(Merge):
-    """Takes the smallest of tensors, element by element."""
+    """Computes the elementwise minimum of tensors."""
 
     def _merged(self, inputs: list[Any]) -> Any:
         return reduce(_minimum, inputs)
@@ -135,7 +135,7 @@ class Subtract(Merge):
     """Subtracts the second of two tensors from the first."""
 
     def build(self, input_shape: Any) -> None:
-        """Checks that there are two tensors whose shapes go together."""
+        """Checks that there are two tensors with compatible shapes."""
         super().build(input_shape)
         if len(input_shape) != 2:
             raise ValueError(
@@ -147,13 +147,13 @@ class Subtract(Merge):
 
 
 class Concatenate(Merge):
-    """Puts tensors one behind the other.
+    """Joins tensors along an axis.
 
     Args:
-      axis: along which.
+      axis: axis along which to join; the last by default.
 
     Raises:
-      ValueError: shapes differ along another axis, in Keras' words.
+      ValueError: if the shapes differ along another axis.
     """
 
     _config = ("axis",)
@@ -163,7 +163,7 @@ class Concatenate(Merge):
         self.axis = axis
 
     def build(self, input_shape: Any) -> None:
-        """Checks that the shapes go together."""
+        """Checks that the shapes are compatible."""
         if input_shape.__class__ is not list or not input_shape or not is_list(input_shape[0]):
             raise ValueError(
                 "A `Concatenate` layer should be called on a list of at least 1 input. Received: "
@@ -195,7 +195,7 @@ class Concatenate(Merge):
         return tuple(merged_shape)
 
     def compute_mask(self, inputs: Any, previous_mask: Any = None) -> Any:
-        """Returns where something of the result counts; inputs without a mask count as a whole."""
+        """Returns the mask of the result; inputs without a mask count as unmasked."""
         if previous_mask is None or all(mask is None for mask in previous_mask):
             return None
         masks: list[Any] = []
@@ -208,14 +208,14 @@ class Concatenate(Merge):
 
 
 class Dot(Merge):
-    """Multiplies the tensors of each example of two batches: dot products along an axis of each.
+    """Computes the dot products of the tensors of each example in two batches, along an axis of each.
 
     Args:
-      axes: the axis, or one for each tensor.
-      normalize: whether vectors are brought to length 1 first.
+      axes: one axis for both tensors, or a pair.
+      normalize: whether to scale vectors to length 1 first; false by default.
 
     Raises:
-      ValueError: the axes do not have the same length, in Keras' words.
+      ValueError: if the lengths of the axes differ.
     """
 
     _config = ("axes", "normalize")
@@ -255,7 +255,7 @@ class Dot(Merge):
         return lengths if len(lengths) > 1 else (*lengths, 1)
 
     def compute_mask(self, inputs: Any, previous_mask: Any = None) -> Any:
-        """Returns None."""
+        """Returns None: the result has no mask."""
         return None
 
 
@@ -272,40 +272,40 @@ def _move_last(x: Any, axis: int) -> Any:
 
 
 def add(inputs: Any, **kwargs: Any) -> Any:
-    """Returns the sum of tensors, symbolic ones too."""
+    """Returns the sum of tensors, which may be symbolic."""
     return Add(**kwargs)(inputs)
 
 
 def subtract(inputs: Any, **kwargs: Any) -> Any:
-    """Returns the first of two tensors without the second, symbolic ones too."""
+    """Returns the difference of two tensors, which may be symbolic."""
     return Subtract(**kwargs)(inputs)
 
 
 def multiply(inputs: Any, **kwargs: Any) -> Any:
-    """Returns the product of tensors, symbolic ones too."""
+    """Returns the product of tensors, which may be symbolic."""
     return Multiply(**kwargs)(inputs)
 
 
 def average(inputs: Any, **kwargs: Any) -> Any:
-    """Returns the mean of tensors, symbolic ones too."""
+    """Returns the mean of tensors, which may be symbolic."""
     return Average(**kwargs)(inputs)
 
 
 def maximum(inputs: Any, **kwargs: Any) -> Any:
-    """Returns the largest of tensors, element by element, symbolic ones too."""
+    """Returns the elementwise maximum of tensors, which may be symbolic."""
     return Maximum(**kwargs)(inputs)
 
 
 def minimum(inputs: Any, **kwargs: Any) -> Any:
-    """Returns the smallest of tensors, element by element, symbolic ones too."""
+    """Returns the elementwise minimum of tensors, which may be symbolic."""
     return Minimum(**kwargs)(inputs)
 
 
 def concatenate(inputs: Any, axis: int = -1, **kwargs: Any) -> Any:
-    """Returns tensors one behind the other, symbolic ones too."""
+    """Returns tensors, which may be symbolic, joined along an axis."""
     return Concatenate(axis=axis, **kwargs)(inputs)
 
 
 def dot(inputs: Any, axes: Any = -1, **kwargs: Any) -> Any:
-    """Returns dot products of two tensors, symbolic ones too."""
+    """Returns dot products of two tensors, which may be symbolic."""
     return Dot(axes=axes, **kwargs)(inputs)

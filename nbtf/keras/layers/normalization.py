@@ -1,4 +1,4 @@
-"""The layers that bring numbers to mean 0 and variance 1."""
+"""Layers that normalize values to mean 0 and variance 1."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ from nbtf.keras.type_guards import is_list
 
 
 class BatchNormalization(Layer):
-    """Brings each channel to mean 0 and variance 1, in training over the batch, otherwise by moving averages.
+    """Normalizes each channel to mean 0 and variance 1: over the batch in training, otherwise by moving averages.
 
     Args:
-      axis: of the channels.
-      momentum: what part of a moving average stays at each step.
-      epsilon: added to the variance.
-      center: whether something trained is added to the results.
-      scale: whether the results are multiplied by something trained.
+      axis: axis of the channels; the last by default.
+      momentum: fraction of a moving average that is kept at each step; 0.99 by default.
+      epsilon: number added to the variance; 0.001 by default.
+      center: whether to add a trainable offset to the results; true by default.
+      scale: whether to multiply the results by a trainable factor; true by default.
       beta_initializer, gamma_initializer, moving_mean_initializer, moving_variance_initializer, beta_regularizer,
-        gamma_regularizer, beta_constraint, gamma_constraint: as for `LayerNormalization`.
-      synchronized: accepted and ignored: each replica normalizes its own part.
+        gamma_regularizer, beta_constraint, gamma_constraint: as in `LayerNormalization`.
+      synchronized: ignored; each replica normalizes its own part of the batch.
 
     >>> layer = tf.keras.layers.BatchNormalization()
     >>> layer([[1.0], [3.0]], training=True).numpy().round(2)
@@ -79,14 +79,14 @@ class BatchNormalization(Layer):
     _config = arguments_of(__init__, "synchronized")
 
     def build(self, input_shape: Any) -> None:
-        """Makes factor, what is added, and the moving averages."""
+        """Creates the factor, the offset and the moving averages."""
         channels = input_shape[self.axis]
         shape = (channels,)
         if self.scale:
             self.gamma = self._weight("gamma", shape)
         if self.center:
             self.beta = self._weight("beta", shape)
-        # Each replica follows its own part of the batch; who reads them from outside gets the mean.
+        # Each replica updates averages of its own part of the batch; reading them outside of replicas gives their mean.
         moving: dict[str, Any] = {
             "trainable": False,
             "autocast": False,
@@ -98,7 +98,7 @@ class BatchNormalization(Layer):
         self.input_spec: Any = InputSpec(ndim=len(input_shape), axes={self.axis: channels})
 
     def call(self, inputs: Any, training: Any = None, mask: Any = None) -> Any:
-        """Computes the results, and moves the averages in training."""
+        """Computes the results, and in training updates the moving averages."""
         rank = inputs.ndim
         channels = self.axis % rank
         x = inputs if inputs._dtype.name != "float16" else cast(inputs, float32)
@@ -111,7 +111,7 @@ class BatchNormalization(Layer):
         broadcast_shape[channels] = inputs._array.shape[channels]
 
         def fit_to_input(statistic: Any) -> Any:
-            """Returns a value of each channel as it stands in the input."""
+            """Returns a value per channel, reshaped to broadcast with the input."""
             statistic = cast(statistic, x._dtype) if statistic.dtype is not x._dtype else statistic
             return statistic if channels == rank - 1 else reshape(statistic, broadcast_shape)
 
@@ -142,19 +142,19 @@ class BatchNormalization(Layer):
 
 
 class LayerNormalization(Layer):
-    """Brings the numbers of each example to mean 0 and variance 1.
+    """Normalizes the values of each example to mean 0 and variance 1.
 
     Args:
-      axis: along which the mean is taken: one, or several.
-      epsilon: added to the variance.
-      center: whether something trained is added to the results.
-      scale: whether the results are multiplied by something trained.
-      beta_initializer: what is added at first.
-      gamma_initializer: by what is multiplied at first.
-      beta_regularizer: what large values of what is added cost.
-      gamma_regularizer: the same for the factor.
-      beta_constraint: what it is brought back to after each update.
-      gamma_constraint: the same for the factor.
+      axis: axis or axes to normalize; the last by default.
+      epsilon: number added to the variance; 0.001 by default.
+      center: whether to add a trainable offset to the results; true by default.
+      scale: whether to multiply the results by a trainable factor; true by default.
+      beta_initializer: initializer of the offset.
+      gamma_initializer: initializer of the factor.
+      beta_regularizer: penalty for large offsets.
+      gamma_regularizer: penalty for large factors.
+      beta_constraint: constraint applied to the offset after each update.
+      gamma_constraint: constraint applied to the factor after each update.
     """
 
     _leaf = True
@@ -191,7 +191,7 @@ class LayerNormalization(Layer):
         return sorted(axis % rank for axis in axes)
 
     def build(self, input_shape: Any) -> None:
-        """Makes the factor and what is added."""
+        """Creates the factor and the offset."""
         shape = tuple(input_shape[axis] for axis in self._axes(len(input_shape)))
         if self.scale:
             self.gamma = self._weight("gamma", shape)

@@ -1,4 +1,4 @@
-"""The layers that make one number of many: of those in a sliding window, or of all."""
+"""Layers that reduce many numbers to one, over a sliding window or over a whole input."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from nbtf.keras.layers.input_spec import InputSpec, channels_first, data_format_
 
 
 class Pooling(Layer):
-    """What layers have in common that make one number of those in a sliding window.
+    """Base class of the layers that reduce the numbers in a sliding window to one.
 
     Args:
-      pool_size: of the window.
-      strides: how far it moves; as far as it is long when None.
+      pool_size: size of the window.
+      strides: step size of the window; its own size by default.
       padding: `"valid"` or `"same"`.
       data_format: `"channels_last"` or `"channels_first"`.
 
     Raises:
-      ValueError: an argument does not suit, in Keras' words.
+      ValueError: if an argument is invalid.
     """
 
     _leaf = True
@@ -68,7 +68,7 @@ _IMAGES, _SEQUENCES = ("NHWC", "NCHW"), ("NWC", "NCW")
 
 
 class MaxPooling2D(Pooling):
-    """Takes the largest number in a window that slides over images; for the arguments see `AveragePooling2D`.
+    """Computes the maximum in a window that slides over images; see `AveragePooling2D` for the arguments.
 
     >>> tf.keras.layers.MaxPooling2D()(tf.zeros((2, 10, 10, 1))).shape
     TensorShape([2, 5, 5, 1])
@@ -79,11 +79,11 @@ class MaxPooling2D(Pooling):
 
 
 class AveragePooling2D(Pooling):
-    """Takes the mean in a window that slides over images.
+    """Computes the mean in a window that slides over images.
 
     Args:
-      pool_size: of the window: a number, or one for height and one for width.
-      strides: how far it moves; as far as it is long when None.
+      pool_size: size of the window: a number, or a pair for height and width; 2 by default.
+      strides: step size of the window; its own size by default.
       padding: `"valid"` or `"same"`.
       data_format: `"channels_last"` or `"channels_first"`.
     """
@@ -93,7 +93,7 @@ class AveragePooling2D(Pooling):
 
 
 class MaxPooling1D(Pooling):
-    """Takes the largest number in a window that slides over sequences."""
+    """Computes the maximum in a window that slides over sequences."""
 
     rank = 1
 
@@ -102,7 +102,7 @@ class MaxPooling1D(Pooling):
 
 
 class AveragePooling1D(Pooling):
-    """Takes the mean in a window that slides over sequences."""
+    """Computes the mean in a window that slides over sequences."""
 
     rank = 1
 
@@ -111,11 +111,11 @@ class AveragePooling1D(Pooling):
 
 
 class GlobalPooling(Layer):
-    """What layers have in common that make one number of each channel.
+    """Base class of the layers that reduce each channel to one number.
 
     Args:
       data_format: `"channels_last"` or `"channels_first"`.
-      keepdims: whether the other axes stay, with length 1.
+      keepdims: whether to keep the other axes with length 1; false by default.
     """
 
     _leaf = True
@@ -135,27 +135,27 @@ class GlobalPooling(Layer):
 
 
 class GlobalMaxPooling2D(GlobalPooling):
-    """Takes the largest number of each channel of images."""
+    """Computes the maximum of each channel of images."""
 
     def call(self, inputs: Any) -> Any:
         return reduce_max(inputs, self._axes, self.keepdims)
 
 
 class GlobalAveragePooling2D(GlobalPooling):
-    """Takes the mean of each channel of images."""
+    """Computes the mean of each channel of images."""
 
     def call(self, inputs: Any) -> Any:
         return reduce_mean(inputs, self._axes, self.keepdims)
 
 
 class GlobalMaxPooling1D(GlobalMaxPooling2D):
-    """Takes the largest number of each channel of sequences."""
+    """Computes the maximum of each channel of sequences."""
 
     rank = 1
 
 
 class GlobalAveragePooling1D(GlobalPooling):
-    """Takes the mean of each channel of sequences; steps that a mask leaves out do not count."""
+    """Computes the mean of each channel of sequences, without masked steps."""
 
     rank = 1
     supports_masking = True
@@ -168,7 +168,7 @@ class GlobalAveragePooling1D(GlobalPooling):
         return total / reduce_sum(counted, self._axes, self.keepdims)
 
     def compute_mask(self, inputs: Any, previous_mask: Any = None) -> Any:
-        """Returns None: there are no steps any more."""
+        """Returns None: the result has no steps to mask."""
         return None
 
 

@@ -1,4 +1,4 @@
-"""The layers that prepare data: numbers on a common scale, categories as vectors."""
+"""Layers that prepare data: numbers scaled to a common range, categories encoded as vectors."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ from nbtf.keras.layers.base import Layer
 
 
 class Rescaling(Layer):
-    """Multiplies by a number, and adds another one.
+    """Multiplies inputs by a factor and adds an offset.
 
     Args:
       scale: the factor.
-      offset: what is added.
+      offset: the offset; 0 by default.
 
     >>> tf.keras.layers.Rescaling(1 / 2, offset=-1.0)([0.0, 4.0]).numpy()
     array([-1.,  1.], dtype=float32)
@@ -51,16 +51,16 @@ class Rescaling(Layer):
 
 
 class Normalization(Layer):
-    """Brings features to mean 0 and variance 1, by a mean and a variance that were given or found with `adapt`.
+    """Normalizes features to mean 0 and variance 1, by given statistics or those computed with `adapt`.
 
     Args:
-      axis: of the features, each of which has a mean of its own; None for one mean of all.
-      mean: the mean.
-      variance: the variance.
-      invert: whether the reverse is done.
+      axis: axis of the features, each of which has its own mean; None for a single mean.
+      mean: the mean; by default computed with `adapt`.
+      variance: the variance; by default computed with `adapt`.
+      invert: whether to apply the inverse transformation; false by default.
 
     Raises:
-      ValueError: one of mean and variance without the other.
+      ValueError: if only one of `mean` and `variance` is given.
 
     >>> layer = tf.keras.layers.Normalization(axis=None, mean=3.0, variance=4.0)
     >>> layer([1.0, 5.0]).numpy()
@@ -94,7 +94,7 @@ class Normalization(Layer):
     _lengths: Any
 
     def build(self, input_shape: Any) -> None:
-        """Finds out how many features there are, and makes weights for their mean and variance if none was given."""
+        """Determines the number of features, and creates weights for mean and variance if they were not given."""
         if input_shape is None:
             return
         rank = len(input_shape)
@@ -112,12 +112,12 @@ class Normalization(Layer):
             self.count = self.add_weight(name="count", shape=(), dtype="int64", initializer="zeros", trainable=False)
 
     def adapt(self, data: Any, batch_size: int | None = None, steps: int | None = None) -> None:
-        """Finds mean and variance of data.
+        """Computes mean and variance of data.
 
         Args:
           data: an array, a tensor, or a dataset of batches.
-          batch_size: accepted and ignored.
-          steps: how many batches of a dataset are taken; all when None.
+          batch_size: ignored.
+          steps: number of batches of a dataset to use; all by default.
         """
         if self.input_mean is not None:
             raise ValueError(
@@ -167,7 +167,7 @@ class Normalization(Layer):
 
 
 def batches_of(data: Any, steps: int | None = None) -> Any:
-    """Returns data as one array: an array itself, or the batches of a dataset one behind the other."""
+    """Returns data as one array: an array unchanged, or the joined batches of a dataset."""
     if hasattr(data, "element_spec") or hasattr(data, "__next__"):
         batches = [np.asarray(batch) for number, batch in enumerate(data) if steps is None or number < steps]
         return np.concatenate(batches) if batches[0].ndim else np.stack(batches)
@@ -175,16 +175,16 @@ def batches_of(data: Any, steps: int | None = None) -> Any:
 
 
 class CategoryEncoding(Layer):
-    """Writes categories as vectors.
+    """Encodes categories as vectors.
 
     Args:
-      num_tokens: how many categories there are.
-      output_mode: `"multi_hot"` for a 1 at each category that an example has, `"one_hot"` for one vector per number,
-        `"count"` for how often it has each.
-      sparse: accepted and ignored.
+      num_tokens: number of categories.
+      output_mode: `"multi_hot"` for a 1 at each category of an example, `"one_hot"` for one vector per number,
+        `"count"` for the frequency of each category.
+      sparse: ignored.
 
     Raises:
-      ValueError: no number of categories, or an unknown mode.
+      ValueError: if `num_tokens` is missing or not positive, or if the mode is unknown.
 
     >>> tf.keras.layers.CategoryEncoding(num_tokens=3)([[0, 2], [1, 1]]).numpy()
     array([[1., 0., 1.],
@@ -222,7 +222,7 @@ class CategoryEncoding(Layer):
 
 
 def encoded(numbers: Any, count: int, mode: str, dtype: str, weights: Any = None) -> Any:
-    """Returns integers as vectors; see `CategoryEncoding`."""
+    """Returns integers encoded as vectors, as `CategoryEncoding` does."""
     if mode == "one_hot":
         if numbers.ndim > 1 and numbers.shape[-1] == 1:
             numbers = reshape(numbers, numbers.shape[:-1])
@@ -236,23 +236,23 @@ def encoded(numbers: Any, count: int, mode: str, dtype: str, weights: Any = None
 
 
 def encoded_shape(shape: Any, count: int, mode: str) -> Any:
-    """Returns the shape that `encoded` gives."""
+    """Returns the shape of the result of `encoded`."""
     if mode == "one_hot":
         return (*(shape[:-1] if len(shape) > 1 and shape[-1] == 1 else shape), count)
     return (*shape[:-1], count)
 
 
 class Discretization(Layer):
-    """Says between which limits each number lies.
+    """Returns the number of the range in which each value lies.
 
     Args:
-      bin_boundaries: the limits, in order.
-      num_bins: how many ranges `adapt` makes.
-      epsilon: accepted and ignored.
-      output_mode: `"int"`, `"one_hot"`, `"multi_hot"`, `"count"`.
+      bin_boundaries: the boundaries in ascending order.
+      num_bins: number of ranges that `adapt` creates.
+      epsilon: ignored.
+      output_mode: `"int"`, `"one_hot"`, `"multi_hot"` or `"count"`.
 
     Raises:
-      ValueError: neither limits nor a number of ranges.
+      ValueError: if neither `bin_boundaries` nor `num_bins` is given.
 
     >>> tf.keras.layers.Discretization([0.0, 1.0])([0.5, -1.0, 2.0]).numpy().tolist()
     [1, 0, 2]
@@ -279,11 +279,11 @@ class Discretization(Layer):
         self.built = True
 
     def adapt(self, data: Any, steps: int | None = None) -> None:
-        """Finds limits between which equally many of the data lie.
+        """Computes boundaries that split the data into ranges with equally many values.
 
         Args:
           data: an array, a tensor, or a dataset of batches.
-          steps: how many batches of a dataset are taken; all when None.
+          steps: number of batches of a dataset to use; all by default.
         """
         values, bin_count = np.sort(batches_of(data, steps).ravel()), self.num_bins or 1
         self.bin_boundaries = [float(values[len(values) * number // bin_count]) for number in range(1, bin_count)]

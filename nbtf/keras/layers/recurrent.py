@@ -1,4 +1,4 @@
-"""The layers that go through sequences step by step."""
+"""Layers that process sequences step by step."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ from nbtf.keras.type_guards import is_list
 
 
 class RNN(Layer):
-    """Goes through sequences step by step, with a cell that says what happens in a step.
+    """Processes sequences step by step with a cell that computes one step.
 
     Args:
-      cell: a cell, or a list of cells, each of which takes the results of the one before it. A cell has `state_size`
-        and `call(inputs, states)`, which returns a result and the states after it.
-      return_sequences: whether there is a result of every step, not of the last one alone.
-      return_state: whether the last states are returned as well.
-      go_backwards: whether it begins at the end.
-      stateful: whether it goes on where the batch before ended.
-      unroll: accepted and ignored.
-      zero_output_for_mask: whether results of steps that are left out are 0, not those of the step before.
+      cell: a cell, or a list of cells, each of which receives the results of the previous one. A cell has `state_size`
+        and `call(inputs, states)`, which returns a result and the new states.
+      return_sequences: whether to return the results of all steps, not only of the last one; false by default.
+      return_state: whether to also return the last states; false by default.
+      go_backwards: whether to start at the end of the sequences; false by default.
+      stateful: whether to continue from the last states of the previous batch; false by default.
+      unroll: ignored.
+      zero_output_for_mask: whether the results of masked steps are 0, not those of the previous step; false by default.
 
     >>> layer = tf.keras.layers.RNN(tf.keras.layers.LSTMCell(4), return_sequences=True)
     >>> layer(tf.zeros((2, 5, 3))).shape
@@ -71,14 +71,14 @@ class RNN(Layer):
             self.cell.build((shape[0], *shape[2:]))
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Computes the results; states may stand behind the sequences in a list."""
+        """Computes the results; the first argument may be a list of the sequences and the initial states."""
         if args and args[0].__class__ is list and len(args[0]) > 1 and all(map(_has_shape, args[0])):
             kwargs["initial_state"] = args[0][1:]
             args = (args[0][0], *args[1:])
         return super().__call__(*args, **kwargs)
 
     def get_initial_state(self, batch_size: Any) -> Any:
-        """Returns the states at the beginning: zeros."""
+        """Returns the initial states: zeros."""
         if hasattr(self.cell, "get_initial_state"):
             return self.cell.get_initial_state(batch_size=batch_size)
         from nbtf._ops.arrays.creation import zeros
@@ -90,13 +90,13 @@ class RNN(Layer):
         ]
 
     def reset_states(self) -> None:
-        """Forgets where the batch before ended."""
+        """Resets the states kept from the previous batch."""
         self.__dict__["_last_states"] = None
 
     reset_state = reset_states
 
     def call(self, sequences: Any, initial_state: Any = None, mask: Any = None, training: Any = False) -> Any:
-        """Goes through the sequences."""
+        """Processes the sequences."""
         states = initial_state if initial_state is not None else self._last_states if self.stateful else None
         if states is None:
             states = self.get_initial_state(sequences._array.shape[0])
@@ -107,7 +107,7 @@ class RNN(Layer):
         return [output, *nest.flatten(states)] if self.return_state else output
 
     def _walk(self, sequences: Any, states: list[Any], mask: Any, training: Any) -> tuple[Any, list[Any]]:
-        """Returns the output, and the states after the last step."""
+        """Returns the output and the states after the last step."""
         step, inputs, walk = self._stepping(sequences, states, training)
         walked = (
             None if walk is None or mask is not None else walk(inputs, states, self.go_backwards, self.return_sequences)
@@ -132,9 +132,9 @@ class RNN(Layer):
         return stack(results, axis=1) if self.return_sequences else results[-1], states
 
     def _stepping(self, sequences: Any, states: list[Any], training: Any) -> tuple[Any, Any, Any]:
-        """Returns a step, the inputs as it takes them, and what takes all steps, if there is such a thing.
+        """Returns the function of a step, the inputs for it, and a function for all steps if one exists.
 
-        Cells of ours project all inputs at once.
+        nbtf's own cells project all inputs at once.
         """
         cell = self.cell
         if isinstance(cell, Cell) and type(cell).call is Cell.call:
@@ -160,7 +160,7 @@ class RNN(Layer):
         return super().compute_output_spec(args[0])
 
     def compute_mask(self, inputs: Any, previous_mask: Any = None) -> Any:
-        """Returns the mask of the results, if there is one of every step."""
+        """Returns the mask of the results if there is a result of every step."""
         mask = previous_mask[0] if previous_mask.__class__ is list else previous_mask
         return mask if self.return_sequences and not self.return_state else None
 
@@ -181,7 +181,7 @@ def _step(cell: Any, options: dict[str, Any], x: Any, states: list[Any]) -> Any:
 
 
 def _choose_states(counted: Any, new_states: list[Any], old_states: list[Any]) -> list[Any]:
-    """Returns new states where a step counts, and those before it elsewhere."""
+    """Returns new states where a step is unmasked and the previous states elsewhere."""
 
     def choose(new: Any, old: Any) -> Any:
         return where(counted, new, old)
@@ -199,7 +199,7 @@ def _list_states(result_and_states: Any) -> Any:
 
 
 class _OfCell(RNN):
-    """What the recurrent layers have in common that have a cell of their own."""
+    """Base class of the recurrent layers that have a cell of their own."""
 
     _leaf = True
     _kind_of_cell: type[Cell] = Cell
@@ -228,7 +228,7 @@ class _OfCell(RNN):
         super().__init__(cell, **options)
 
     def __getattr__(self, name: str) -> Any:
-        """Returns what was said of the cell."""
+        """Returns an attribute of the cell."""
         cell = self.__dict__.get("cell")
         if cell is not None and (name in cell._config or name in ("kernel", "recurrent_kernel", "bias")):
             return getattr(cell, name)
@@ -246,27 +246,27 @@ class _OfCell(RNN):
 
 
 class SimpleRNN(_OfCell):
-    """Computes `activation(input @ kernel + state @ recurrent_kernel + bias)` in each step; see `LSTM`."""
+    """Computes `activation(input @ kernel + state @ recurrent_kernel + bias)` at each step; see `LSTM`."""
 
     _kind_of_cell = SimpleRNNCell
     _cell_name = "simple_rnn_cell"
 
 
 class LSTM(_OfCell):
-    """Goes through sequences with a state that is remembered, and gates that say what is forgotten, added and shown.
+    """Processes sequences with an LSTM: gates decide how much of the memory is forgotten, added and output.
 
     Args:
-      units: how many numbers a state has.
-      activation: what is applied to what is remembered and shown.
-      recurrent_activation: what is applied to the gates.
-      return_sequences: whether there is a result of every step, not of the last one alone.
-      return_state: whether the last states are returned as well.
-      go_backwards: whether it begins at the end.
-      stateful: whether it goes on where the batch before ended.
-      dropout: which part of the inputs becomes 0 in training.
-      recurrent_dropout: which part of the states becomes 0 in training.
+      units: number of elements of a state.
+      activation: function applied to new values and to the output; tanh by default.
+      recurrent_activation: function applied to the gates; sigmoid by default.
+      return_sequences: whether to return the results of all steps, not only of the last one; false by default.
+      return_state: whether to also return the last states; false by default.
+      go_backwards: whether to start at the end of the sequences; false by default.
+      stateful: whether to continue from the last states of the previous batch; false by default.
+      dropout: fraction of the inputs to set to 0 in training; 0 by default.
+      recurrent_dropout: fraction of the states to set to 0 in training; 0 by default.
       **kwargs: `use_bias`, `unit_forget_bias`, initializers, regularizers and constraints of kernel, recurrent kernel
-        and bias, and what every layer takes.
+        and bias, and the arguments of every layer.
 
     >>> tf.keras.layers.LSTM(4)(tf.zeros((2, 5, 3))).shape
     TensorShape([2, 4])
@@ -277,12 +277,12 @@ class LSTM(_OfCell):
 
 
 class GRU(_OfCell):
-    """Goes through sequences with a state, and gates that say what of it is replaced; see `LSTM`, and `reset_after`."""
+    """Processes sequences with a GRU: gates decide how much of the state is replaced. See `LSTM` and `GRUCell`."""
 
     _kind_of_cell = GRUCell
     _cell_name = "gru_cell"
 
 
 def reversed_steps(sequences: Any) -> Any:
-    """Returns sequences from their end to their beginning."""
+    """Returns sequences in reverse order."""
     return reverse(sequences, [1])

@@ -1,4 +1,4 @@
-"""The layers that change something only in training, or only the loss."""
+"""Layers that only act in training, or only change the loss."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def _rate(rate: Any) -> Any:
 
 
 class _Random(Layer):
-    """What layers have in common that draw random numbers in training."""
+    """Base class of the layers that draw random numbers in training."""
 
     _leaf = True
     supports_masking = True
@@ -36,15 +36,15 @@ class _Random(Layer):
 
 
 class Dropout(_Random):
-    """Sets numbers to 0 at random in training, and scales the others so that their sum stays the same on average.
+    """Sets random elements to 0 in training and scales the others so that the expected sum stays the same.
 
     Args:
-      rate: which part becomes 0.
-      noise_shape: of the decisions, which are broadcast; a length of None is that of the input.
-      seed: a number; drawn when None.
+      rate: fraction of elements to set to 0.
+      noise_shape: shape of the random mask, which is broadcast; use None for the length in the input.
+      seed: random seed; drawn by default.
 
     Raises:
-      ValueError: `rate` is not between 0 and 1.
+      ValueError: if `rate` is not between 0 and 1.
 
     >>> layer = tf.keras.layers.Dropout(0.5)
     >>> layer([1.0, 2.0]).numpy()
@@ -60,7 +60,7 @@ class Dropout(_Random):
         self._begin(seed)
 
     def call(self, inputs: Any, training: Any = False) -> Any:
-        """Returns the input, in training with zeros."""
+        """Returns the input; in training, with random elements set to 0."""
         if not training or self.rate == 0:
             return inputs
         if self.rate == 1:
@@ -72,11 +72,11 @@ class Dropout(_Random):
 
 
 class SpatialDropout1D(Dropout):
-    """Sets whole channels of sequences to 0 at random in training.
+    """Sets random whole channels of sequences to 0 in training.
 
     Args:
-      rate: which part becomes 0.
-      seed: a number; drawn when None.
+      rate: fraction of channels to set to 0.
+      seed: random seed; drawn by default.
     """
 
     _config = ("rate", "seed")
@@ -90,12 +90,12 @@ class SpatialDropout1D(Dropout):
 
 
 class SpatialDropout2D(Dropout):
-    """Sets whole channels of images to 0 at random in training.
+    """Sets random whole channels of images to 0 in training.
 
     Args:
-      rate: which part becomes 0.
+      rate: fraction of channels to set to 0.
       data_format: `"channels_last"` or `"channels_first"`.
-      seed: a number; drawn when None.
+      seed: random seed; drawn by default.
     """
 
     _config = ("rate", "seed", "data_format")
@@ -110,14 +110,14 @@ class SpatialDropout2D(Dropout):
 
 
 class GaussianNoise(_Random):
-    """Adds normally distributed numbers in training.
+    """Adds normally distributed noise in training.
 
     Args:
-      stddev: their standard deviation.
-      seed: a number; drawn when None.
+      stddev: standard deviation of the noise.
+      seed: random seed; drawn by default.
 
     Raises:
-      ValueError: `stddev` is negative.
+      ValueError: if `stddev` is negative.
     """
 
     _config = ("stddev", "seed")
@@ -133,18 +133,18 @@ class GaussianNoise(_Random):
         self._begin(seed)
 
     def call(self, inputs: Any, training: Any = False) -> Any:
-        """Returns the input, in training with noise."""
+        """Returns the input; in training, with noise."""
         if not training or self.stddev == 0:
             return inputs
         return inputs + random.normal(inputs.shape, 0.0, self.stddev, self.compute_dtype, self.seed_generator)
 
 
 class GaussianDropout(_Random):
-    """Multiplies by normally distributed numbers around 1 in training.
+    """Multiplies by normally distributed numbers with mean 1 in training.
 
     Args:
-      rate: the standard deviation is `sqrt(rate / (1 - rate))`.
-      seed: a number; drawn when None.
+      rate: sets the standard deviation `sqrt(rate / (1 - rate))`.
+      seed: random seed; drawn by default.
     """
 
     _config = ("rate", "seed")
@@ -155,7 +155,7 @@ class GaussianDropout(_Random):
         self._begin(seed)
 
     def call(self, inputs: Any, training: Any = False) -> Any:
-        """Returns the input, in training multiplied."""
+        """Returns the input; in training, multiplied by random numbers."""
         if not training or self.rate == 0:
             return inputs
         spread = sqrt(self.rate / (1.0 - self.rate))
@@ -163,11 +163,11 @@ class GaussianDropout(_Random):
 
 
 class ActivityRegularization(Layer):
-    """Returns its input, and has large numbers in it cost something.
+    """Returns its input, and adds a penalty for large elements to the loss.
 
     Args:
-      l1: the factor of the absolute values.
-      l2: the factor of the squares.
+      l1: factor of the absolute values; 0 by default.
+      l2: factor of the squares; 0 by default.
     """
 
     _config = ("l1", "l2")

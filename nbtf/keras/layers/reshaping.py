@@ -1,4 +1,4 @@
-"""The layers that only arrange numbers in another way."""
+"""Layers that rearrange values."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ def _product(lengths: Any) -> int | None:
 
 
 class Flatten(Layer):
-    """Puts all numbers of an example in a row.
+    """Flattens each example to a vector.
 
     Args:
-      data_format: `"channels_first"` moves the channels to the end first.
+      data_format: `"channels_first"` moves the channels to the end before flattening.
 
     >>> tf.keras.layers.Flatten()(tf.zeros((2, 3, 4))).shape
     TensorShape([2, 12])
@@ -45,13 +45,13 @@ class Flatten(Layer):
 
 
 class Reshape(Layer):
-    """Gives each example another shape.
+    """Reshapes each example.
 
     Args:
-      target_shape: the shape without the batch; -1 for one length that follows from the others.
+      target_shape: shape without the batch; a length of -1 is computed from the others.
 
     Raises:
-      ValueError: the number of elements is not the same.
+      ValueError: if the number of elements differs.
     """
 
     _leaf = True
@@ -86,13 +86,13 @@ class Reshape(Layer):
 
 
 class Permute(Layer):
-    """Changes the order of axes.
+    """Permutes the axes.
 
     Args:
       dims: the axes in their new order, counted from 1; the batch stays first.
 
     Raises:
-      ValueError: `dims` is not all of the axes, each once.
+      ValueError: if `dims` does not contain every axis exactly once.
     """
 
     _leaf = True
@@ -109,7 +109,7 @@ class Permute(Layer):
         self.input_spec: Any = InputSpec(ndim=len(self.dims) + 1)
 
     def call(self, inputs: Any) -> Any:
-        """Returns the same numbers with the axes in their new order."""
+        """Returns the input with permuted axes."""
         return transpose(inputs, [0, *self.dims])
 
 
@@ -117,10 +117,10 @@ class RepeatVector(Layer):
     """Repeats each vector.
 
     Args:
-      n: how often.
+      n: number of repetitions.
 
     Raises:
-      TypeError: `n` is no integer.
+      TypeError: if `n` is not an integer.
     """
 
     _leaf = True
@@ -134,12 +134,12 @@ class RepeatVector(Layer):
         self.input_spec: Any = InputSpec(ndim=2)
 
     def call(self, inputs: Any) -> Any:
-        """Returns sequences of the same vector."""
+        """Returns sequences of repeated vectors."""
         return tile(expand_dims(inputs, 1), [1, self.n, 1])
 
 
 class Stretching(Layer):
-    """What layers have in common that change the lengths of sequences, or height and width of images."""
+    """Base class of the layers that change the length of sequences, or height and width of images."""
 
     _leaf = True
     rank = 2
@@ -159,7 +159,7 @@ class UpSampling1D(Stretching):
     """Repeats each step of a sequence.
 
     Args:
-      size: how often.
+      size: number of repetitions; 2 by default.
     """
 
     _config = ("size",)
@@ -174,15 +174,15 @@ class UpSampling1D(Stretching):
 
 
 class UpSampling2D(Stretching):
-    """Makes images larger by repeating rows and columns.
+    """Enlarges images by repeating rows and columns.
 
     Args:
-      size: how often: a number, or one for rows and one for columns.
+      size: number of repetitions, or a pair for rows and columns; 2 by default.
       data_format: `"channels_last"` or `"channels_first"`.
-      interpolation: `"nearest"`.
+      interpolation: `"nearest"`, the only supported value.
 
     Raises:
-      ValueError: another interpolation.
+      ValueError: if `interpolation` has another value.
 
     >>> tf.keras.layers.UpSampling2D()(tf.zeros((1, 2, 3, 1))).shape
     TensorShape([1, 4, 6, 1])
@@ -195,7 +195,7 @@ class UpSampling2D(Stretching):
     ) -> None:
         super().__init__(data_format, **kwargs)
         if check_text(interpolation, "interpolation").lower() != "nearest":
-            raise ValueError(f"Only interpolation='nearest' is there. Received: interpolation={interpolation}")
+            raise ValueError(f"Only interpolation='nearest' is supported. Received: interpolation={interpolation}")
         self.size: tuple[int, ...] = pair(size, "size")
         self.interpolation: str = "nearest"
 
@@ -205,7 +205,7 @@ class UpSampling2D(Stretching):
 
 
 def _sides(value: Any, name: str) -> tuple[tuple[int, int], tuple[int, int]]:
-    """Returns what to add or cut at the top and bottom, and on the left and right."""
+    """Returns the number of rows and columns at the top and bottom, and on the left and right."""
     if isinstance(value, int):
         return (value, value), (value, value)
     if not is_list(value) or len(value) != 2:
@@ -215,15 +215,15 @@ def _sides(value: Any, name: str) -> tuple[tuple[int, int], tuple[int, int]]:
 
 
 def _ends(value: Any) -> Any:
-    """Returns what to add or cut before and after a sequence."""
+    """Returns the number of steps before and after a sequence."""
     return (value, value) if isinstance(value, int) else tuple(value)
 
 
 class ZeroPadding2D(Stretching):
-    """Puts zeros around images.
+    """Pads images with zeros.
 
     Args:
-      padding: how many: a number, a pair for height and width, or a pair of pairs.
+      padding: number of rows and columns: a number, a pair for height and width, or a pair of pairs; 1 by default.
       data_format: `"channels_last"` or `"channels_first"`.
     """
 
@@ -241,10 +241,10 @@ class ZeroPadding2D(Stretching):
 
 
 class ZeroPadding1D(ZeroPadding2D):
-    """Puts zeros before and after sequences.
+    """Pads sequences with zeros at both ends.
 
     Args:
-      padding: how many: a number, or one for each end.
+      padding: number of steps, or a pair for the two ends; 1 by default.
       data_format: `"channels_last"` or `"channels_first"`.
     """
 
@@ -256,10 +256,10 @@ class ZeroPadding1D(ZeroPadding2D):
 
 
 class Cropping2D(Stretching):
-    """Cuts off the borders of images.
+    """Crops the borders of images.
 
     Args:
-      cropping: how many rows and columns: a number, a pair for height and width, or a pair of pairs.
+      cropping: number of rows and columns: a number, a pair for height and width, or a pair of pairs; 0 by default.
       data_format: `"channels_last"` or `"channels_first"`.
     """
 
@@ -277,10 +277,10 @@ class Cropping2D(Stretching):
 
 
 class Cropping1D(Cropping2D):
-    """Cuts off the ends of sequences.
+    """Crops the ends of sequences.
 
     Args:
-      cropping: how many steps: a number, or one for each end.
+      cropping: number of steps, or a pair for the two ends; 1 by default.
     """
 
     _config = ("cropping",)

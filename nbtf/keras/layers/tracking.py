@@ -1,4 +1,4 @@
-"""What belongs to a layer: the weights, layers and metrics in its attributes, and in lists and dictionaries there."""
+"""Tracking of the weights, layers and metrics in a layer's attributes, even within lists and dictionaries."""
 
 from __future__ import annotations
 
@@ -12,24 +12,24 @@ from nbtf.keras.variables import Variable
 
 
 class Changes:
-    """Counts how often something that belongs to a layer came or went: what was collected before may be stale then."""
+    """Counts additions and removals in layers, so that cached collections can be checked for staleness."""
 
     count = 0
 
 
 def changed() -> None:
-    """Says that something came or went."""
+    """Records that something was added to or removed from a layer."""
     Changes.count += 1
 
 
 class Belonging:
-    """What belongs to the layer in whose attributes it stands: other layers."""
+    """Base class of objects that a layer tracks in its attributes: other layers."""
 
     __slots__ = ()
 
 
 class Owned(NamedTuple):
-    """What belongs to a layer itself, in the order in which it came."""
+    """The objects that a layer owns, in the order in which they were added."""
 
     variables: list[Any]
     layers: list[Any]
@@ -51,7 +51,7 @@ def _telling(name: str, of: type) -> Callable[..., Any]:
 
 
 class TrackedList(list[Any]):
-    """A list in a layer's attribute; otherwise a list."""
+    """A list in a layer's attribute that records changes."""
 
     _awaiting: tuple[Callable[[], None], ...] = ()
 
@@ -59,7 +59,7 @@ class TrackedList(list[Any]):
 
 
 class TrackedDict(dict[Any, Any]):
-    """A dictionary in a layer's attribute; otherwise a dictionary."""
+    """A dictionary in a layer's attribute that records changes."""
 
     _awaiting: tuple[Callable[[], None], ...] = ()
 
@@ -84,7 +84,7 @@ for _name in ("update", "pop", "popitem", "clear", "setdefault", "__setitem__", 
 
 
 def tracked(value: Any) -> Any:
-    """Returns the value that an attribute shall have, and says so if something comes with it."""
+    """Returns the value to store in an attribute, and records the change if it contains tracked objects."""
     value_class = value.__class__
     if value_class is list:
         changed()
@@ -98,7 +98,7 @@ def tracked(value: Any) -> Any:
 
 
 def belongs(value: Any) -> bool:
-    """Tells whether something is a weight, a layer, a metric, or may hold such."""
+    """Returns whether a value is a weight, a layer or a metric, or a container that may hold some."""
     return isinstance(value, Belonging | Variable | TensorVariable | TrackedList | TrackedDict) or _is_metric(value)
 
 
@@ -107,7 +107,7 @@ def _is_metric(value: Any) -> bool:
 
 
 def owned(attributes: dict[str, Any], internal: frozenset[str]) -> Owned:
-    """Returns what stands in attributes, each thing once."""
+    """Returns the objects in attributes, without duplicates."""
     belongings = Owned([], [], [])
     ids: set[int] = set()
     for name, value in attributes.items():
@@ -139,6 +139,6 @@ def _inside(value: Any) -> Iterator[Any]:
 
 
 def each_once(values: Iterator[Any]) -> list[Any]:
-    """Returns values without repetitions, in their order; they need not be hashable."""
+    """Returns values in order without duplicates; they need not be hashable."""
     ids: set[int] = set()
     return [value for value in values if not (id(value) in ids or ids.add(id(value)))]

@@ -1,4 +1,4 @@
-"""What a layer's weights are, and what it adds to the loss."""
+"""A layer's weights, and the terms that it adds to the loss."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ from nbtf.keras.variables import Variable
 
 
 class Weights(Belonging, Trackable):
-    """The part of a layer that keeps weights, and knows those of the layers inside."""
+    """The part of a layer that keeps weights and collects those of nested layers."""
 
     _internal = frozenset(
         "_awaiting _constructor_arguments _losses _inbound_nodes _policy _facts _cache _path _checked_shape "
         "_build_shape _compute_dtype input_spec "
         "optimizer loss _functional _steps _extra activity_regularizer history".split()
     )
-    """Names of attributes in which nothing stands that belongs to the layer, although it may look so."""
+    """Names of attributes that are not tracked, even if they contain weights or layers."""
 
     _cache: Any = None
     _weights: list[Any]
@@ -42,19 +42,19 @@ class Weights(Belonging, Trackable):
     built: bool
     path: Any
 
-    # Making
+    # Creating weights
 
     def add_weight(self, *args: Any, **kwargs: Any) -> Variable:
-        """Makes a weight.
+        """Creates a weight.
 
         Args:
-          *args: `shape, initializer, dtype`; or, as Keras 2 had it, `name, shape, dtype, initializer`.
-          **kwargs: `name`: the last part of its path. `shape`: a scalar when None. `initializer`: what it begins with;
-            Glorot's uniform values for floats, zeros otherwise. `dtype`: the layer's when None. `trainable`: whether
-            gradients are to change it. `autocast`: whether it is read in the compute dtype of a layer with mixed
-            precision. `regularizer`: what large values cost. `constraint`: what it is brought back to after each
-            update. `aggregation`: what a strategy does with the values of several replicas. `synchronization`: when a
-            strategy makes its copies equal.
+          *args: `shape, initializer, dtype`; or, as in Keras 2, `name, shape, dtype, initializer`.
+          **kwargs: `name`: last part of the path. `shape`: a scalar by default. `initializer`: initial values; by
+            default Glorot's uniform values for floats and zeros otherwise. `dtype`: the layer's by default.
+            `trainable`: whether gradients change the weight. `autocast`: whether a layer with mixed precision reads the
+            weight in its compute dtype. `regularizer`: penalty for large values. `constraint`: applied after each
+            update. `aggregation`: how a strategy combines the values of several replicas. `synchronization`: when a
+            strategy makes the copies equal.
 
         Returns:
           The weight.
@@ -104,7 +104,7 @@ class Weights(Belonging, Trackable):
         return weight
 
     def _take_rules(self, name: str, initializer: Any, regularizer: Any = None, constraint: Any = None) -> None:
-        """Keeps what was said of a weight of this name, for `_weight` and `get_config`."""
+        """Stores initializer, regularizer and constraint of a weight by name, for `_weight` and `get_config`."""
         from nbtf.keras import constraints, regularizers
 
         setattr(self, f"{name}_initializer", initializer_of(initializer))
@@ -112,7 +112,7 @@ class Weights(Belonging, Trackable):
         setattr(self, f"{name}_constraint", constraints.get(constraint))
 
     def _weight(self, name: str, shape: Any, rules: str | None = None, **options: Any) -> Variable:
-        """Makes a weight by the rules of its name."""
+        """Creates a weight with the initializer, regularizer and constraint stored for its name."""
         rules = name if rules is None else rules
         return self.add_weight(
             name=name,
@@ -123,13 +123,13 @@ class Weights(Belonging, Trackable):
             **options,
         )
 
-    # Collecting
+    # Collecting weights
 
     def _owned(self) -> Owned:
         return self._collected("owned", lambda: owned(self.__dict__, self._internal))
 
     def _collected(self, name: str, collect: Callable[[], Any]) -> Any:
-        """Returns what `collect` makes, remembered until something comes or goes."""
+        """Returns the result of `collect`, cached until something is added or removed."""
         cache: Any = self._cache
         if cache is None or cache[0] != Changes.count:
             cache = (Changes.count, dict[str, Any]())
@@ -144,7 +144,7 @@ class Weights(Belonging, Trackable):
         return self._owned().layers
 
     def _flatten_layers(self, include_self: bool = True, recursive: bool = True) -> list[Any]:
-        """Returns the layer, if wanted, and those inside, each once."""
+        """Returns the nested layers, and by default the layer itself, without duplicates."""
         inside = self._collected("inside", lambda: each_once(self._inside()))
         if not recursive:
             inside = self._layers
@@ -167,31 +167,31 @@ class Weights(Belonging, Trackable):
 
     @property
     def weights(self) -> list[Any]:
-        """All weights, those of layers inside too."""
+        """All weights, including those of nested layers."""
         return list(self._all_weights())
 
     @property
     def variables(self) -> list[Any]:
-        """All weights, those of layers inside too."""
+        """All weights, including those of nested layers."""
         return list(self._all_weights())
 
     @property
     def trainable_variables(self) -> list[Any]:
-        """The weights that gradients are to change."""
+        """The weights that gradients change."""
         return [weight for weight in self._all_weights() if weight.trainable] if self._trainable else []
 
     trainable_weights = trainable_variables
 
     @property
     def non_trainable_variables(self) -> list[Any]:
-        """The weights that gradients are not to change."""
+        """The weights that gradients do not change."""
         return [weight for weight in self._all_weights() if not (self._trainable and weight.trainable)]
 
     non_trainable_weights = non_trainable_variables
 
     @property
     def metrics(self) -> list[Any]:
-        """The metrics in its attributes, and in those of layers inside."""
+        """The metrics in the layer's attributes and in those of nested layers."""
         metrics = [*self._owned().metrics]
         for layer in self._layers:
             metrics.extend(layer.metrics)
@@ -199,17 +199,17 @@ class Weights(Belonging, Trackable):
 
     @property
     def metrics_variables(self) -> list[Any]:
-        """What its metrics keep."""
+        """The variables of the metrics."""
         return [variable for metric in self.metrics for variable in metric.variables]
 
     @property
     def submodules(self) -> tuple[Any, ...]:
-        """The layers inside."""
+        """The nested layers."""
         return tuple(self._flatten_layers(include_self=False))
 
     @property
     def trainable(self) -> bool:
-        """Whether gradients are to change its weights; setting it sets that of layers inside."""
+        """Whether gradients change the weights; setting it also sets that of nested layers."""
         return self._trainable
 
     @trainable.setter
@@ -223,20 +223,20 @@ class Weights(Belonging, Trackable):
             layer.trainable = value
         changed()
 
-    # Values
+    # Reading and setting values
 
     def get_weights(self) -> list[Any]:
         """Returns the values of all weights as NumPy arrays."""
         return [np.asarray(weight.numpy()) for weight in self._all_weights()]
 
     def set_weights(self, weights: Any) -> None:
-        """Gives all weights other values.
+        """Sets the values of all weights.
 
         Args:
-          weights: arrays, as `get_weights` returns them.
+          weights: arrays in the order of `get_weights`.
 
         Raises:
-          ValueError: their number or a shape does not fit, in Keras' words.
+          ValueError: if the number of arrays or a shape differs.
         """
         own_weights, values = self._all_weights(), list(weights)
         if len(own_weights) != len(values):
@@ -254,10 +254,10 @@ class Weights(Belonging, Trackable):
             weight.assign(value)
 
     def count_params(self) -> int:
-        """Returns how many numbers its weights hold.
+        """Returns the number of elements of all weights.
 
         Raises:
-          ValueError: it is not built yet.
+          ValueError: if the layer is not built yet.
         """
         if not self.built:
             raise ValueError(
@@ -266,18 +266,18 @@ class Weights(Belonging, Trackable):
             )
         return sum(math.prod(weight.shape) for weight in self._all_weights())
 
-    # What it adds to the loss
+    # Losses
 
     def add_loss(self, loss: Any) -> None:
-        """Adds scalars to the loss of the model that the layer is part of, until the next call.
+        """Adds scalars to the loss of the model that contains the layer, until the next call.
 
         A symbolic call, such as one with `keras.Input`, adds nothing: each call with tensors adds its own.
 
         Args:
-          loss: a tensor, computed in `call` or `build`; or several.
+          loss: a tensor computed in `call` or `build`, or a list of them.
 
         Raises:
-          ValueError: if something else is added, such as a Python number.
+          ValueError: if `loss` contains something else, such as a Python number.
         """
         losses = nest.flatten(loss)
         for entry in losses:
@@ -301,7 +301,7 @@ class Weights(Belonging, Trackable):
 
     @property
     def losses(self) -> list[Any]:
-        """What was added in the last call, and what regularizers say of the weights."""
+        """The losses added in the last call, and the penalties of the weights."""
         layers = self._flatten_layers()
         all_losses = [loss() if callable(loss) else loss for layer in layers for loss in layer._losses]
         for weight in self.trainable_variables:
@@ -311,10 +311,10 @@ class Weights(Belonging, Trackable):
         return all_losses
 
     def add_metric(self, value: Any, name: str | None = None, aggregation: str | None = None) -> None:
-        """Follows a value with a mean of that name, as Keras 2 had it.
+        """Adds a metric that computes the mean of a value, as in Keras 2.
 
         Raises:
-          NotImplementedError: if the program is not one for Keras 2.
+          NotImplementedError: if Keras 2 is not requested by `TF_USE_LEGACY_KERAS`.
         """
         if not is_legacy():
             raise of_keras_2(
@@ -337,30 +337,30 @@ class Weights(Belonging, Trackable):
 
     @property
     def dtype_policy(self) -> DTypePolicy:
-        """What it computes with, and what its weights are."""
+        """The dtypes of computation and of the weights."""
         return self._policy
 
     @property
     def dtype(self) -> str:
-        """What its weights are."""
+        """The dtype of the weights."""
         return self._policy.variable_dtype
 
     @property
     def variable_dtype(self) -> str:
-        """What its weights are."""
+        """The dtype of the weights."""
         return self._policy.variable_dtype
 
     @property
     def compute_dtype(self) -> str:
-        """What it computes with."""
+        """The dtype in which the layer computes."""
         return self._policy.compute_dtype
 
     @property
     def input_dtype(self) -> str:
-        """What float inputs are cast to."""
+        """The dtype to which float inputs are cast."""
         return self._policy.compute_dtype
 
 
 def _may_train(variable: Any) -> bool:
-    """Tells whether a weight is trainable unless its layer is frozen."""
+    """Returns whether a weight is trainable unless its layer is frozen."""
     return variable.trainable or variable.__dict__.get("_frozen", False)

@@ -1,4 +1,4 @@
-"""The layers that do something with another layer: in both directions, or for each step of a sequence."""
+"""Layers that wrap another layer, to run it in both directions or at each step of a sequence."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from nbtf.keras.registry import deserialized, serialized
 
 
 class Wrapper(Layer):
-    """Holds another layer.
+    """Base class of layers that wrap another layer.
 
     Args:
-      layer: the layer.
+      layer: layer to wrap.
     """
 
     def __init__(self, layer: Any, **kwargs: Any) -> None:
-        """Takes the layer.
+        """Stores the wrapped layer.
 
         Raises:
-          ValueError: it is none.
+          ValueError: if `layer` is not a layer.
         """
         if not isinstance(layer, Layer):
             raise ValueError(f"Layer {layer} supplied to Wrapper isn't a supported layer type.")
@@ -46,7 +46,7 @@ class TimeDistributed(Wrapper):
     """Applies a layer to each step of sequences.
 
     Args:
-      layer: the layer.
+      layer: layer to apply.
 
     >>> tf.keras.layers.TimeDistributed(tf.keras.layers.Dense(4))(tf.zeros((2, 5, 3))).shape
     TensorShape([2, 5, 4])
@@ -80,16 +80,16 @@ _MODES = ("sum", "mul", "ave", "concat", None)
 
 
 class Bidirectional(Wrapper):
-    """Goes through sequences in both directions, with a recurrent layer for each.
+    """Runs a recurrent layer over sequences in both directions.
 
     Args:
-      layer: the recurrent layer that goes forwards.
-      merge_mode: what becomes of the results of both: `"concat"`, `"sum"`, `"mul"`, `"ave"`; None for both in a list.
+      layer: recurrent layer for the forward direction.
+      merge_mode: how to combine both results: `"concat"`, `"sum"`, `"mul"` or `"ave"`; None returns both in a list.
       weights: values of all weights.
-      backward_layer: the layer that goes backwards; one like the other when None.
+      backward_layer: layer for the backward direction; by default a copy of `layer`.
 
     Raises:
-      ValueError: an unknown mode.
+      ValueError: if the mode is unknown.
 
     >>> tf.keras.layers.Bidirectional(tf.keras.layers.LSTM(4))(tf.zeros((2, 5, 3))).shape
     TensorShape([2, 8])
@@ -142,7 +142,7 @@ class Bidirectional(Wrapper):
             self.set_weights(self._first_weights)
 
     def call(self, sequences: Any, initial_state: Any = None, mask: Any = None, training: Any = None) -> Any:
-        """Goes in both directions."""
+        """Processes the sequences in both directions."""
         first, second = dict[str, Any](), dict[str, Any]()
         if initial_state is not None:
             half = len(initial_state) // 2
@@ -179,11 +179,11 @@ class Bidirectional(Wrapper):
         return [shape, *states] if states else shape
 
     def compute_mask(self, inputs: Any, previous_mask: Any = None) -> Any:
-        """Returns the mask of the results, if there is one of every step."""
+        """Returns the mask of the results if there is a result of every step."""
         return previous_mask if self.return_sequences and not self.return_state else None
 
     def reset_states(self) -> None:
-        """Forgets where the batch before ended."""
+        """Resets the states kept from the previous batch."""
         self.forward_layer.reset_states()
         self.backward_layer.reset_states()
 
@@ -194,5 +194,5 @@ class Bidirectional(Wrapper):
 
 
 def _plain(name: str) -> str:
-    """Returns the name of a layer that may have been made for a direction before."""
+    """Returns the name of a layer without the prefix of a direction."""
     return name.removeprefix("forward_").removeprefix("backward_")

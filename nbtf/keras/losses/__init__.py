@@ -1,4 +1,4 @@
-"""`tf.keras.losses`: how wrong predictions are."""
+"""`tf.keras.losses`: measures of the error of predictions."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ _KNOWN: dict[str, Any] = {**public_classes(globals()), **public_functions(global
 
 
 def get(identifier: Any) -> Any:
-    """Returns a loss for a name, a config, a class or a function; None for None.
+    """Returns the loss for a name, a config, a class or a function; None for None.
 
     >>> tf.keras.losses.get("mse").__name__
     'mean_squared_error'
@@ -73,7 +73,7 @@ def serialize(loss: Any) -> Any:
 
 
 def deserialize(name: Any, custom_objects: Any = None) -> Any:
-    """Makes a loss of what `serialize` returned."""
+    """Creates a loss from the result of `serialize`."""
     return get(name) if isinstance(name, str) else deserialized(name, custom_objects, _KNOWN)
 
 

@@ -1,4 +1,4 @@
-"""The losses as objects, which carry options and a reduction."""
+"""Losses as objects with options and a reduction."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from nbtf.keras.losses.loss import FunctionLoss
 
 @dataclass(eq=False, repr=False)
 class _Plain(FunctionLoss):
-    """A loss without options."""
+    """Base class of losses without options."""
 
     reduction: Any = "sum_over_batch_size"
     name: str = ""
@@ -20,10 +20,10 @@ class _Plain(FunctionLoss):
 
 @dataclass(eq=False, repr=False)
 class MeanSquaredError(_Plain):
-    """The mean of squared errors.
+    """Computes the mean of squared errors.
 
     Args:
-      dtype: of the result.
+      dtype: dtype of the result; `floatx()` by default.
     """
 
     name: str = "mean_squared_error"
@@ -32,10 +32,10 @@ class MeanSquaredError(_Plain):
 
 @dataclass(eq=False, repr=False)
 class MeanAbsoluteError(_Plain):
-    """The mean of absolute errors.
+    """Computes the mean of absolute errors.
 
     Args:
-      dtype: of the result.
+      dtype: dtype of the result; `floatx()` by default.
     """
 
     name: str = "mean_absolute_error"
@@ -44,10 +44,10 @@ class MeanAbsoluteError(_Plain):
 
 @dataclass(eq=False, repr=False)
 class MeanAbsolutePercentageError(_Plain):
-    """The mean of absolute errors in percent of the label.
+    """Computes the mean of absolute errors in percent of the label.
 
     Args:
-      dtype: of the result.
+      dtype: dtype of the result; `floatx()` by default.
     """
 
     name: str = "mean_absolute_percentage_error"
@@ -56,10 +56,10 @@ class MeanAbsolutePercentageError(_Plain):
 
 @dataclass(eq=False, repr=False)
 class MeanSquaredLogarithmicError(_Plain):
-    """The mean of squared errors of logarithms.
+    """Computes the mean of squared errors of logarithms.
 
     Args:
-      dtype: of the result.
+      dtype: dtype of the result; `floatx()` by default.
     """
 
     name: str = "mean_squared_logarithmic_error"
@@ -68,10 +68,10 @@ class MeanSquaredLogarithmicError(_Plain):
 
 @dataclass(eq=False, repr=False)
 class LogCosh(_Plain):
-    """The mean of `log(cosh(error))`.
+    """Computes the mean of `log(cosh(error))`.
 
     Args:
-      dtype: of the result.
+      dtype: dtype of the result; `floatx()` by default.
     """
 
     name: str = "log_cosh"
@@ -80,10 +80,10 @@ class LogCosh(_Plain):
 
 @dataclass(eq=False, repr=False)
 class Poisson(_Plain):
-    """`y_pred - y_true * log(y_pred)`.
+    """Computes the mean of `y_pred - y_true * log(y_pred)`.
 
     Args:
-      dtype: of the result.
+      dtype: dtype of the result; `floatx()` by default.
     """
 
     name: str = "poisson"
@@ -92,10 +92,10 @@ class Poisson(_Plain):
 
 @dataclass(eq=False, repr=False)
 class KLDivergence(_Plain):
-    """How far predicted shares are from those of the labels.
+    """Computes the Kullback-Leibler divergence of predictions from labels.
 
     Args:
-      dtype: of the result.
+      dtype: dtype of the result; `floatx()` by default.
     """
 
     name: str = "kl_divergence"
@@ -104,10 +104,10 @@ class KLDivergence(_Plain):
 
 @dataclass(eq=False, repr=False)
 class Hinge(_Plain):
-    """What answers cost that are wrong, or right by less than 1.
+    """Computes the hinge loss, a penalty for answers that are wrong or right by a margin below 1.
 
     Args:
-      dtype: of the result.
+      dtype: dtype of the result; `floatx()` by default.
     """
 
     name: str = "hinge"
@@ -116,10 +116,10 @@ class Hinge(_Plain):
 
 @dataclass(eq=False, repr=False)
 class SquaredHinge(_Plain):
-    """The square of `Hinge`, for each answer.
+    """Computes the mean of squared hinge losses.
 
     Args:
-      dtype: of the result.
+      dtype: dtype of the result; `floatx()` by default.
     """
 
     name: str = "squared_hinge"
@@ -128,10 +128,10 @@ class SquaredHinge(_Plain):
 
 @dataclass(eq=False, repr=False)
 class CategoricalHinge(_Plain):
-    """What a class costs that comes within 1 of the right one.
+    """Computes the hinge loss of classes, a penalty if another class comes within 1 of the right one.
 
     Args:
-      dtype: of the result.
+      dtype: dtype of the result; `floatx()` by default.
     """
 
     name: str = "categorical_hinge"
@@ -140,11 +140,11 @@ class CategoricalHinge(_Plain):
 
 @dataclass(eq=False, repr=False)
 class Huber(FunctionLoss):
-    """Squared errors when small, absolute errors when large.
+    """Computes a loss that is quadratic for small errors and linear for large ones.
 
     Args:
-      delta: from which error on it grows straight.
-      dtype: of the result.
+      delta: error at which the loss becomes linear; 1 by default.
+      dtype: dtype of the result; `floatx()` by default.
     """
 
     delta: float = 1.0
@@ -156,13 +156,13 @@ class Huber(FunctionLoss):
 
 @dataclass(eq=False, repr=False)
 class CategoricalCrossentropy(FunctionLoss):
-    """The cross entropy of classes that are given as shares.
+    """Computes the cross entropy of classes whose labels are probabilities or one-hot vectors.
 
     Args:
-      from_logits: whether predictions are logits, and not shares.
-      label_smoothing: the part of the labels that is spread over all classes.
-      axis: of the classes.
-      dtype: of the result.
+      from_logits: whether predictions are logits instead of probabilities; false by default.
+      label_smoothing: fraction of each label to spread over all classes; 0 by default.
+      axis: axis of the classes; the last by default.
+      dtype: dtype of the result; `floatx()` by default.
     """
 
     from_logits: bool = False
@@ -176,12 +176,12 @@ class CategoricalCrossentropy(FunctionLoss):
 
 @dataclass(eq=False, repr=False)
 class SparseCategoricalCrossentropy(FunctionLoss):
-    """The cross entropy of classes that are given by their numbers.
+    """Computes the cross entropy of classes whose labels are class numbers.
 
     Args:
-      from_logits: whether predictions are logits, and not shares.
-      ignore_class: a number that costs nothing.
-      dtype: of the result.
+      from_logits: whether predictions are logits instead of probabilities; false by default.
+      ignore_class: class number that contributes no loss; None by default.
+      dtype: dtype of the result; `floatx()` by default.
 
     >>> loss = tf.keras.losses.SparseCategoricalCrossentropy(from_logits=True)
     >>> loss([1], [[0.0, 2.0]]).numpy().round(4)
@@ -198,13 +198,13 @@ class SparseCategoricalCrossentropy(FunctionLoss):
 
 @dataclass(eq=False, repr=False)
 class BinaryCrossentropy(FunctionLoss):
-    """The cross entropy of yes-or-no answers.
+    """Computes the cross entropy of yes-or-no answers.
 
     Args:
-      from_logits: whether predictions are logits, and not shares.
-      label_smoothing: the part of the labels that is spread over all classes.
-      axis: of the classes.
-      dtype: of the result.
+      from_logits: whether predictions are logits instead of probabilities; false by default.
+      label_smoothing: fraction of each label to spread over all classes; 0 by default.
+      axis: axis of the classes; the last by default.
+      dtype: dtype of the result; `floatx()` by default.
     """
 
     from_logits: bool = False
@@ -218,16 +218,16 @@ class BinaryCrossentropy(FunctionLoss):
 
 @dataclass(eq=False, repr=False)
 class BinaryFocalCrossentropy(FunctionLoss):
-    """`BinaryCrossentropy` in which easy examples count less.
+    """Computes `BinaryCrossentropy` with a lower weight for easy examples.
 
     Args:
-      apply_class_balancing: whether `alpha` weighs the answers.
-      alpha: the weight of the answer 1.
-      gamma: how much less easy examples count.
-      from_logits: whether predictions are logits, and not shares.
-      label_smoothing: the part of the labels that is spread over all classes.
-      axis: of the classes.
-      dtype: of the result.
+      apply_class_balancing: whether to weight the answers by `alpha`; false by default.
+      alpha: weight of the answer 1; 0.25 by default.
+      gamma: exponent that reduces the weight of easy examples; 2 by default.
+      from_logits: whether predictions are logits instead of probabilities; false by default.
+      label_smoothing: fraction of each label to spread over all classes; 0 by default.
+      axis: axis of the classes; the last by default.
+      dtype: dtype of the result; `floatx()` by default.
     """
 
     apply_class_balancing: bool = False
@@ -244,15 +244,15 @@ class BinaryFocalCrossentropy(FunctionLoss):
 
 @dataclass(eq=False, repr=False)
 class CategoricalFocalCrossentropy(FunctionLoss):
-    """`CategoricalCrossentropy` in which easy examples count less.
+    """Computes `CategoricalCrossentropy` with a lower weight for easy examples.
 
     Args:
-      alpha: the weight of the answer 1.
-      gamma: how much less easy examples count.
-      from_logits: whether predictions are logits, and not shares.
-      label_smoothing: the part of the labels that is spread over all classes.
-      axis: of the classes.
-      dtype: of the result.
+      alpha: weight of the classes; 0.25 by default.
+      gamma: exponent that reduces the weight of easy examples; 2 by default.
+      from_logits: whether predictions are logits instead of probabilities; false by default.
+      label_smoothing: fraction of each label to spread over all classes; 0 by default.
+      axis: axis of the classes; the last by default.
+      dtype: dtype of the result; `floatx()` by default.
     """
 
     alpha: float = 0.25
@@ -268,11 +268,11 @@ class CategoricalFocalCrossentropy(FunctionLoss):
 
 @dataclass(eq=False, repr=False)
 class Dice(FunctionLoss):
-    """One minus twice what two regions share, by their size.
+    """Computes `1 - 2 * sum(y_true * y_pred) / (sum(y_true) + sum(y_pred))`, the Dice loss of regions.
 
     Args:
-      axis: of the classes.
-      dtype: of the result.
+      axis: axes to sum over; all by default.
+      dtype: dtype of the result; `floatx()` by default.
     """
 
     axis: Any = None
@@ -284,11 +284,11 @@ class Dice(FunctionLoss):
 
 @dataclass(eq=False, repr=False)
 class CosineSimilarity(FunctionLoss):
-    """Minus the cosine of the angle between labels and predictions: -1 where they point the same way.
+    """Computes the negative cosine of the angle between labels and predictions: -1 if they point the same way.
 
     Args:
-      axis: along which the vectors lie.
-      dtype: of the result.
+      axis: axis of the vectors; the last by default.
+      dtype: dtype of the result; `floatx()` by default.
     """
 
     axis: int = -1

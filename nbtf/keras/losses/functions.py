@@ -1,4 +1,4 @@
-"""How wrong a prediction is, one number for each example: the formulas."""
+"""The formulas of losses, which return one number for each example."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ _LOG_OF_2 = 0.6931471805599453
 
 
 def _pair(y_true: Any, y_pred: Any) -> tuple[Tensor, Tensor]:
-    """Returns both as floats of one dtype and rank."""
+    """Returns both as floats of the same dtype and rank."""
     return same_rank(*_floats(y_true, y_pred))
 
 
 def _pair_of_a_shape(y_true: Any, y_pred: Any) -> tuple[Tensor, Tensor]:
-    """Returns both as floats of one dtype and shape."""
+    """Returns both as floats of the same dtype and shape."""
     y_true, y_pred = _pair(y_true, y_pred)
     if tuple(y_true.shape) != tuple(y_pred.shape):
         raise ValueError(
@@ -41,7 +41,7 @@ def _pair_of_a_shape(y_true: Any, y_pred: Any) -> tuple[Tensor, Tensor]:
 
 
 def _floats(y_true: Any, y_pred: Any) -> tuple[Tensor, Tensor]:
-    """Returns both as floats of one dtype; where Keras says no more of ranks, they broadcast."""
+    """Returns both as floats of the same dtype, which broadcast if Keras does not adjust the ranks."""
     predicted = as_tensor(y_pred)
     if not predicted.dtype.is_floating:
         predicted = cast(predicted, floatx())
@@ -51,7 +51,7 @@ def _floats(y_true: Any, y_pred: Any) -> tuple[Tensor, Tensor]:
     return labels, predicted
 
 
-# ---- of numbers
+# ---- Losses of numbers
 
 
 def mean_squared_error(y_true: Any, y_pred: Any) -> Tensor:
@@ -84,7 +84,7 @@ def mean_squared_logarithmic_error(y_true: Any, y_pred: Any) -> Tensor:
 
 
 def cosine_similarity(y_true: Any, y_pred: Any, axis: int = -1) -> Tensor:
-    """Returns minus the cosine of the angle between vectors: -1 where they point the same way, 1 where opposite.
+    """Returns the negative cosine of the angle between vectors: -1 for the same direction, 1 for opposite ones.
 
     >>> tf.keras.losses.cosine_similarity([[1.0, 0.0]], [[2.0, 0.0]]).numpy()
     array([-1.], dtype=float32)
@@ -94,9 +94,9 @@ def cosine_similarity(y_true: Any, y_pred: Any, axis: int = -1) -> Tensor:
 
 
 def huber(y_true: Any, y_pred: Any, delta: float = 1.0) -> Tensor:
-    """Returns half the squared error where it is below `delta`, beyond it grows straight; the mean of the last axis.
+    """Returns the mean loss over the last axis: half the squared error up to `delta`, and linear beyond.
 
-    Of integers half is 0, as in Keras: give floats.
+    For integers, one half becomes 0, as in Keras; use floats.
     """
     predicted = as_tensor(y_pred)
     labels, predicted = same_rank(cast(as_tensor(y_true), predicted.dtype), predicted)
@@ -107,7 +107,7 @@ def huber(y_true: Any, y_pred: Any, delta: float = 1.0) -> Tensor:
 
 
 def log_cosh(y_true: Any, y_pred: Any) -> Tensor:
-    """Returns the mean of the last axis of `log(cosh(y_pred - y_true))`."""
+    """Returns `mean(log(cosh(y_pred - y_true)))` over the last axis."""
     y_true, y_pred = _pair(y_true, y_pred)
     error = y_pred - y_true
     return reduce_mean(error + nn.softplus(error * -2.0) - _LOG_OF_2, axis=-1)
@@ -126,11 +126,11 @@ def kl_divergence(y_true: Any, y_pred: Any) -> Tensor:
     return reduce_sum(y_true * log(y_true / y_pred), axis=-1)
 
 
-# ---- of signs
+# ---- Losses of signs
 
 
 def _signs(y_true: Tensor) -> Tensor:
-    """Returns -1 and 1 where labels are 0 and 1."""
+    """Returns labels of -1 and 1 for labels of 0 and 1."""
     binary = equal(y_true, 0.0) | equal(y_true, 1.0)
     return where(reduce_max(cast(~binary, "int32")) > 0, y_true, 2.0 * y_true - 1.0)
 
@@ -148,18 +148,18 @@ def squared_hinge(y_true: Any, y_pred: Any) -> Tensor:
 
 
 def categorical_hinge(y_true: Any, y_pred: Any) -> Tensor:
-    """Returns how much another class comes near the right one: `maximum(neg - pos + 1, 0)`."""
+    """Returns `maximum(neg - pos + 1, 0)`: how close the best wrong class comes to the right one."""
     y_true, y_pred = _floats(y_true, y_pred)
     right = reduce_sum(y_true * y_pred, axis=-1)
     wrong = reduce_max((1.0 - y_true) * y_pred, axis=-1)
     return nn.relu(wrong - right + 1.0)
 
 
-# ---- of classes
+# ---- Losses of classes
 
 
 def check_classes(output: Any) -> Any:
-    """Returns predictions that have an axis of classes, or raises a ValueError."""
+    """Returns predictions unchanged if they have an axis of classes, and raises a ValueError otherwise."""
     if not len(output.shape):
         raise ValueError(f"Argument `output` must be at least rank 1. Received: output.shape={output.shape}")
     return output
@@ -168,14 +168,14 @@ def check_classes(output: Any) -> Any:
 def categorical_crossentropy(
     y_true: Any, y_pred: Any, from_logits: bool = False, label_smoothing: float = 0.0, axis: int = -1
 ) -> Tensor:
-    """Returns the cross entropy of classes that are given as shares.
+    """Returns the cross entropy of classes whose labels are probabilities or one-hot vectors.
 
     Args:
-      y_true: the shares of the classes, shape `[..., classes]`.
-      y_pred: the predicted shares, or logits.
-      from_logits: whether they are logits.
-      label_smoothing: takes this part of the labels and spreads it over all classes.
-      axis: of the classes.
+      y_true: probabilities of the classes, shape `[..., classes]`.
+      y_pred: predicted probabilities or logits.
+      from_logits: whether predictions are logits; false by default.
+      label_smoothing: fraction of each label to spread over all classes; 0 by default.
+      axis: axis of the classes; the last by default.
     """
     y_true, y_pred = _pair_of_a_shape(y_true, y_pred)
     check_classes(y_pred)
@@ -190,14 +190,14 @@ def categorical_crossentropy(
 def sparse_categorical_crossentropy(
     y_true: Any, y_pred: Any, from_logits: bool = False, ignore_class: int | None = None, axis: int = -1
 ) -> Tensor:
-    """Returns the cross entropy of classes that are given by their numbers.
+    """Returns the cross entropy of classes whose labels are class numbers.
 
     Args:
-      y_true: the numbers, shape `[...]`, or with a last axis of length 1.
-      y_pred: the predicted shares, or logits, shape `[..., classes]`.
-      from_logits: whether they are logits.
-      ignore_class: a number that costs nothing.
-      axis: of the classes; the last.
+      y_true: class numbers, shape `[...]` or with a last axis of length 1.
+      y_pred: predicted probabilities or logits, shape `[..., classes]`.
+      from_logits: whether predictions are logits; false by default.
+      ignore_class: class number that contributes no loss; None by default.
+      axis: axis of the classes, which must be the last.
 
     >>> tf.keras.losses.sparse_categorical_crossentropy([1], [[0.2, 0.8]]).numpy().round(4)
     array([0.2231], dtype=float32)
@@ -215,7 +215,7 @@ def sparse_categorical_crossentropy(
     valid = ~equal(labels, cast(ignore_class, labels.dtype))
     losses = _sparse(where(valid, labels, zeros_like(labels)), predicted)
     counted_losses = where(valid, losses, zeros_like(losses))
-    counted_losses._keras_mask = valid  # type: ignore[attr-defined]  # what a mean is taken over
+    counted_losses._keras_mask = valid  # type: ignore[attr-defined]  # the mean excludes ignored examples
     return counted_losses
 
 
@@ -235,10 +235,10 @@ def binary_crossentropy(
 
     Args:
       y_true: 0 or 1, or probabilities.
-      y_pred: predicted probabilities, or logits.
-      from_logits: whether they are logits.
-      label_smoothing: takes this part of the labels and spreads it over both answers.
-      axis: whose mean is taken.
+      y_pred: predicted probabilities or logits.
+      from_logits: whether predictions are logits; false by default.
+      label_smoothing: fraction of each label to spread over both answers; 0 by default.
+      axis: axis over which the mean is computed; the last by default.
     """
     y_true, y_pred = _pair_of_a_shape(y_true, y_pred)
     if label_smoothing:
@@ -263,7 +263,7 @@ def binary_focal_crossentropy(
     label_smoothing: float = 0.0,
     axis: int = -1,
 ) -> Tensor:
-    """Returns `binary_crossentropy` in which easy examples count less."""
+    """Returns `binary_crossentropy` with a lower weight for easy examples."""
     y_true, y_pred = _pair_of_a_shape(y_true, y_pred)
     if label_smoothing:
         y_true = y_true * (1.0 - label_smoothing) + 0.5 * label_smoothing
@@ -284,7 +284,7 @@ def categorical_focal_crossentropy(
     label_smoothing: float = 0.0,
     axis: int = -1,
 ) -> Tensor:
-    """Returns `categorical_crossentropy` in which easy examples count less."""
+    """Returns `categorical_crossentropy` with a lower weight for easy examples."""
     y_true, y_pred = _floats(y_true, y_pred)
     check_classes(y_true)
     if label_smoothing:
@@ -294,7 +294,7 @@ def categorical_focal_crossentropy(
     return reduce_sum(-y_true * log(shares) * pow(1.0 - shares, gamma) * alpha, axis=axis)
 
 
-# ---- of regions
+# ---- Losses of regions
 
 
 def dice(y_true: Any, y_pred: Any, axis: Any = None) -> Tensor:

@@ -1,4 +1,4 @@
-"""What every loss does: it takes labels and predictions, and makes one number of them."""
+"""The base class of losses, which compute one number from labels and predictions."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ REDUCTIONS = ("sum", "sum_over_batch_size", "mean", "mean_with_sample_weight", "
 
 
 class Reduction:
-    """The names that Keras 2 has for what becomes of the losses of single examples."""
+    """The names of reductions in Keras 2."""
 
     AUTO = "auto"
     NONE = "none"
@@ -33,20 +33,20 @@ class Reduction:
 
     @classmethod
     def all(cls) -> tuple[str, ...]:
-        """Returns all of them."""
+        """Returns all reductions."""
         return cls.AUTO, cls.NONE, cls.SUM, cls.SUM_OVER_BATCH_SIZE
 
 
 class Loss(Configured):
-    """Subclass it and write `call(y_true, y_pred)`, which returns a loss for each example.
+    """Base class of losses. Subclass it and define `call(y_true, y_pred)`, which returns a loss for each example.
 
     Args:
-      name: of the loss.
-      reduction: what becomes of the losses: their mean (`"sum_over_batch_size"`), `"sum"`, or `"none"`.
-      dtype: of the result; `floatx()` when None.
+      name: name of the loss.
+      reduction: `"sum_over_batch_size"` for the mean (the default), `"sum"`, or `"none"`.
+      dtype: dtype of the result; `floatx()` by default.
 
     Raises:
-      ValueError: another reduction.
+      ValueError: if the reduction is unknown.
 
     >>> class Distance(tf.keras.losses.Loss):
     ...     def call(self, y_true, y_pred):
@@ -75,9 +75,9 @@ class Loss(Configured):
         """Returns the loss of a batch.
 
         Args:
-          y_true: labels, or a structure of them.
-          y_pred: predictions.
-          sample_weight: how much each example counts.
+          y_true: labels, or a nested structure of them.
+          y_pred: predictions in the same structure.
+          sample_weight: weight of each example.
         """
         y_pred = (
             nest.map_structure(self._as_floats, y_pred)
@@ -95,19 +95,19 @@ class Loss(Configured):
         return tensor if tensor.dtype.name == self.dtype else cast(tensor, self.dtype)
 
     def get_config(self) -> dict[str, Any]:
-        """Returns what it takes to make another."""
+        """Returns the constructor arguments as a dictionary."""
         return {"name": self.name, "reduction": self.reduction}
 
 
 class LossFunctionWrapper(Loss):
-    """A function of labels and predictions as a `Loss`.
+    """Wraps a function of labels and predictions as a `Loss`.
 
     Args:
-      fn: returns a loss for each example.
-      reduction: as for `Loss`.
-      name: as for `Loss`.
-      dtype: as for `Loss`.
-      **kwargs: passed to `fn`.
+      fn: function that returns a loss for each example.
+      reduction: as in `Loss`.
+      name: as in `Loss`.
+      dtype: as in `Loss`.
+      **kwargs: further keyword arguments of `fn`.
     """
 
     def __init__(
@@ -129,20 +129,20 @@ class LossFunctionWrapper(Loss):
         return self.fn(y_true, y_pred, **self._fn_kwargs)
 
     def get_config(self) -> dict[str, Any]:
-        """Returns what it takes to make another."""
+        """Returns the constructor arguments as a dictionary."""
         function_config = {"fn": serialized(self.fn)} if type(self) is LossFunctionWrapper else {}
         return {**super().get_config(), **function_config, **self._fn_kwargs}
 
     @classmethod
     def from_config(cls, config: dict[str, Any]) -> Loss:
-        """Makes one from what `get_config` gave."""
+        """Creates a loss from the result of `get_config`."""
         if "fn" in config:
             config = {**config, "fn": deserialized(config["fn"])}
         return cls(**config)
 
 
 class FunctionLoss(LossFunctionWrapper):
-    """A loss that is one of ours: `fn` says which, and the fields its options."""
+    """Base class of nbtf's own losses: `fn` is the function, and the fields are its options."""
 
     fn: ClassVar[Callable[..., Any]]
 
@@ -153,14 +153,14 @@ class FunctionLoss(LossFunctionWrapper):
 
 
 def reduce_losses(values: Any, sample_weight: Any, reduction: str | None, dtype: str, mask: Any = None) -> Tensor:
-    """Returns what a batch of losses comes to.
+    """Returns the losses of a batch, weighted and reduced.
 
     Args:
-      values: a loss for each example.
-      sample_weight: how much each counts; it may have fewer axes.
+      values: loss of each example.
+      sample_weight: weight of each example; may have fewer axes.
       reduction: one of `REDUCTIONS`.
-      dtype: of the result.
-      mask: which examples there are at all; None for all.
+      dtype: dtype of the result.
+      mask: which examples to include; None for all.
     """
     losses = as_tensor(values)
     if losses.dtype.name != dtype:
@@ -174,13 +174,13 @@ def reduce_losses(values: Any, sample_weight: Any, reduction: str | None, dtype:
         losses = multiply(losses, present)
     else:
         present = None
-    if reduction in ("none", None) or losses.shape == [0]:  # Keras leaves losses of no examples as they are
+    if reduction in ("none", None) or losses.shape == [0]:  # Keras leaves an empty batch unreduced
         return losses
     total = reduce_sum(losses) if losses.shape.rank else losses
     if reduction == "sum" or not losses.shape.rank:
         return total
     if reduction == "mean_with_sample_weight" and weights is not None:
-        return divide_no_nan(total, reduce_sum(weights))  # as they were given: not once for each loss they weigh
+        return divide_no_nan(total, reduce_sum(weights))  # the weights as given, before they broadcast to the losses
     if present is not None:
         return divide_no_nan(total, reduce_sum(multiply(present, ones_like(losses))))
     count = losses.shape.num_elements()
@@ -188,7 +188,7 @@ def reduce_losses(values: Any, sample_weight: Any, reduction: str | None, dtype:
 
 
 def weights_like(sample_weight: Any, values: Tensor) -> Tensor:
-    """Returns weights that broadcast to values: as many axes, in their dtype."""
+    """Returns weights with the dtype and number of axes of the values, so that they broadcast."""
     weights = as_tensor(sample_weight)
     if weights.dtype is not values.dtype:
         weights = cast(weights, values.dtype)
@@ -200,12 +200,12 @@ def weights_like(sample_weight: Any, values: Tensor) -> Tensor:
 
 
 def same_rank(x: Tensor, y: Tensor, expand_vectors: bool = True) -> tuple[Tensor, Tensor]:
-    """Returns both with as many axes, if a last axis of length 1 is what one has more.
+    """Returns both with the same number of axes, if they differ only in a last axis of length 1.
 
     Args:
       x: a tensor.
-      y: another.
-      expand_vectors: whether a vector gets an axis, instead of the other losing one.
+      y: another tensor.
+      expand_vectors: whether to add the axis to a vector instead of removing it from the other; true by default.
     """
     extra_axes = len(x.shape) - len(y.shape)
     if extra_axes == 1 and x.shape[-1] == 1:

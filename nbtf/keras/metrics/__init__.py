@@ -1,4 +1,4 @@
-"""`tf.keras.metrics`: how good predictions are, told in numbers."""
+"""`tf.keras.metrics`: measures of the quality of predictions."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ _KNOWN: dict[str, Any] = {
 
 
 def get(identifier: Any) -> Any:
-    """Returns a metric for a name, a config, a class or a function; None for None.
+    """Returns the metric for a name, a config, a class or a function; None for None.
 
     >>> tf.keras.metrics.get("mse")
     <MeanSquaredError name=mean_squared_error>
@@ -100,7 +100,7 @@ def serialize(metric: Any) -> Any:
 
 
 def deserialize(config: Any, custom_objects: Any = None) -> Any:
-    """Makes a metric of what `serialize` returned."""
+    """Creates a metric from the result of `serialize`."""
     return get(config) if isinstance(config, str) else deserialized(config, custom_objects, _KNOWN)
 
 

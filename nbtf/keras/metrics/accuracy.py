@@ -1,4 +1,4 @@
-"""How many predictions are right."""
+"""Metrics that count correct predictions."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def accuracy(y_true: Any, y_pred: Any) -> Tensor:
 
 
 def binary_accuracy(y_true: Any, y_pred: Any, threshold: float = 0.5) -> Tensor:
-    """Returns 1 where the label is predicted: 1 above the threshold, 0 below; 0 elsewhere."""
+    """Returns 1 where the prediction, 1 above the threshold and 0 below, equals the label; 0 elsewhere."""
     predicted = as_tensor(y_pred)
     labels, predicted = same_rank(_like(y_true, predicted.dtype), predicted)
     right = equal(labels, cast(greater(cast(predicted, floatx()), threshold), labels.dtype))
@@ -40,13 +40,13 @@ def binary_accuracy(y_true: Any, y_pred: Any, threshold: float = 0.5) -> Tensor:
 
 
 def categorical_accuracy(y_true: Any, y_pred: Any) -> Tensor:
-    """Returns 1 where the largest prediction is that of the largest label."""
+    """Returns 1 where the largest prediction and the largest label are at the same index; 0 elsewhere."""
     labels, predicted = as_tensor(y_true), as_tensor(y_pred)
     return cast(equal(argmax(labels, axis=-1), argmax(predicted, axis=-1)), floatx())
 
 
 def sparse_categorical_accuracy(y_true: Any, y_pred: Any) -> Tensor:
-    """Returns 1 where the largest prediction is that of the class whose number is the label.
+    """Returns 1 where the largest prediction is at the index given by the label; 0 elsewhere.
 
     >>> from nbtf.keras.metrics import sparse_categorical_accuracy
     >>> sparse_categorical_accuracy([1, 0], [[0.1, 0.9], [0.2, 0.8]]).numpy()
@@ -60,12 +60,12 @@ def sparse_categorical_accuracy(y_true: Any, y_pred: Any) -> Tensor:
 
 
 def top_k_categorical_accuracy(y_true: Any, y_pred: Any, k: int = 5) -> Tensor:
-    """Returns 1 where the largest label is among the `k` largest predictions."""
+    """Returns 1 where the class with the largest label is among the `k` largest predictions; 0 elsewhere."""
     return sparse_top_k_categorical_accuracy(argmax(as_tensor(y_true), axis=-1), y_pred, k)
 
 
 def sparse_top_k_categorical_accuracy(y_true: Any, y_pred: Any, k: int = 5, from_sorted_ids: bool = False) -> Tensor:
-    """Returns 1 where the class whose number is the label is among the `k` largest predictions."""
+    """Returns 1 where the class given by the label is among the `k` largest predictions; 0 elsewhere."""
     labels, predicted = as_tensor(y_true), check_classes(as_tensor(y_pred))
     shape = labels.shape
     flat = reshape(_like(labels, as_tensor(0).dtype), [-1])
@@ -78,7 +78,7 @@ take_symbols(globals())
 
 @dataclass(eq=False, repr=False)
 class Accuracy(FunctionMetric):
-    """The part of predictions that equal their labels."""
+    """Computes the fraction of predictions that equal their labels."""
 
     name: str = "accuracy"
     _fn = accuracy
@@ -86,10 +86,10 @@ class Accuracy(FunctionMetric):
 
 @dataclass(eq=False, repr=False)
 class BinaryAccuracy(FunctionMetric):
-    """The part of yes-or-no answers that are right.
+    """Computes the fraction of yes-or-no answers that are right.
 
     Args:
-      threshold: above it a prediction means yes.
+      threshold: predictions above this value mean yes; 0.5 by default.
     """
 
     name: str = "binary_accuracy"
@@ -99,7 +99,7 @@ class BinaryAccuracy(FunctionMetric):
 
 @dataclass(eq=False, repr=False)
 class CategoricalAccuracy(FunctionMetric):
-    """The part of examples whose largest prediction is that of the largest label."""
+    """Computes the fraction of examples whose largest prediction and largest label are at the same index."""
 
     name: str = "categorical_accuracy"
     _fn = categorical_accuracy
@@ -107,7 +107,7 @@ class CategoricalAccuracy(FunctionMetric):
 
 @dataclass(eq=False, repr=False)
 class SparseCategoricalAccuracy(FunctionMetric):
-    """The part of examples whose largest prediction is that of the right class; labels are numbers.
+    """Computes the fraction of examples whose largest prediction is that of the right class; labels are class numbers.
 
     >>> accuracy = tf.keras.metrics.SparseCategoricalAccuracy()
     >>> float(accuracy([1, 0], [[0.1, 0.9], [0.2, 0.8]]))
@@ -119,10 +119,10 @@ class SparseCategoricalAccuracy(FunctionMetric):
 
 
 class TopKCategoricalAccuracy(MeanMetricWrapper):
-    """The part of examples whose right class is among the `k` largest predictions.
+    """Computes the fraction of examples whose right class is among the `k` largest predictions.
 
     Args:
-      k: how many.
+      k: number of predictions to consider; 5 by default.
     """
 
     def __init__(self, k: int = 5, name: str = "top_k_categorical_accuracy", dtype: Any = None) -> None:
@@ -130,10 +130,10 @@ class TopKCategoricalAccuracy(MeanMetricWrapper):
 
 
 class SparseTopKCategoricalAccuracy(MeanMetricWrapper):
-    """As `TopKCategoricalAccuracy`; labels are numbers.
+    """Computes the same fraction as `TopKCategoricalAccuracy`, for labels that are class numbers.
 
     Args:
-      k: how many.
+      k: number of predictions to consider; 5 by default.
     """
 
     def __init__(self, k: int = 5, name: str = "sparse_top_k_categorical_accuracy", dtype: Any = None) -> None:

@@ -1,4 +1,4 @@
-"""How often yes and no are right and wrong, at one threshold or at many."""
+"""Metrics that count right and wrong yes-or-no answers, at one threshold or at several."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ from nbtf.keras.losses.functions import same_rank
 from nbtf.keras.losses.loss import weights_like
 from nbtf.keras.metrics.metric import Metric
 
-_THRESHOLD_BYTES = 32  # a float of Python and where it stands in a list
+_THRESHOLD_BYTES = 32  # a Python float and its place in a list
 
 
 class _Counts(Metric):
-    """Counts answers by what they should be and what they are, one count for each threshold."""
+    """Counts answers by label and prediction, separately for each threshold."""
 
     def __init__(self, thresholds: Any, name: str | None, dtype: Any, counted: Sequence[str]) -> None:
         super().__init__(dtype, name)
@@ -52,7 +52,7 @@ class _Counts(Metric):
         if weights is not None:
             weights = reshape(multiply(weights, ones_like(predicted)), [1, -1])
         answers = greater(reshape(predicted, [1, -1]), constant(self._thresholds, predicted.dtype)[:, None])
-        right = not_equal(reshape(labels, [1, -1]), 0.0)  # a label that is not 0 is a yes, as in Keras
+        right = not_equal(reshape(labels, [1, -1]), 0.0)  # any label other than 0 means yes, as in Keras
         for name, count in self._counts.items():
             yes, no = answers if "positives" in name else logical_not(answers), right
             agree = ("true" in name) == ("positives" in name)
@@ -84,40 +84,40 @@ class _OneCount(_Counts):
 
 
 class TruePositives(_OneCount):
-    """How often yes was right.
+    """Counts the predictions of yes that are right.
 
     Args:
-      thresholds: above them a prediction means yes; 0.5 when None.
+      thresholds: predictions above these values mean yes; 0.5 by default.
     """
 
     COUNTED = "true_positives"
 
 
 class TrueNegatives(_OneCount):
-    """How often no was right; arguments as for `TruePositives`."""
+    """Counts the predictions of no that are right; see `TruePositives` for the arguments."""
 
     COUNTED = "true_negatives"
 
 
 class FalsePositives(_OneCount):
-    """How often yes was wrong; arguments as for `TruePositives`."""
+    """Counts the predictions of yes that are wrong; see `TruePositives` for the arguments."""
 
     COUNTED = "false_positives"
 
 
 class FalseNegatives(_OneCount):
-    """How often no was wrong; arguments as for `TruePositives`."""
+    """Counts the predictions of no that are wrong; see `TruePositives` for the arguments."""
 
     COUNTED = "false_negatives"
 
 
 class Precision(_Counts):
-    """The part of yes that was right.
+    """Computes the fraction of predictions of yes that are right.
 
     Args:
-      thresholds: above them a prediction means yes; 0.5 when None.
+      thresholds: predictions above these values mean yes; 0.5 by default.
       top_k: not supported.
-      class_id: looks at this column alone.
+      class_id: column to use; all columns by default.
     """
 
     COUNTED = ("true_positives", "false_positives")
@@ -131,7 +131,7 @@ class Precision(_Counts):
         dtype: Any = None,
     ) -> None:
         if top_k is not None:
-            raise NotImplementedError("`top_k` is not supported here; leave it out and use `thresholds`.")
+            raise NotImplementedError("`top_k` is not supported in nbtf. Omit it and use `thresholds`.")
         super().__init__(thresholds, name, dtype, self.COUNTED)
         self.class_id = class_id
 
@@ -141,7 +141,7 @@ class Precision(_Counts):
         self._gather(y_true, y_pred, sample_weight)
 
     def result(self) -> Any:
-        """Returns the part."""
+        """Returns the fraction."""
         right, wrong = (self._count(name) for name in self._counts)
         return self._shaped(divide_no_nan(right, right + wrong))
 
@@ -150,23 +150,23 @@ class Precision(_Counts):
 
 
 class Recall(Precision):
-    """The part of what should be yes that was found; arguments as for `Precision`."""
+    """Computes the fraction of labels of yes that are predicted; see `Precision` for the arguments."""
 
     COUNTED = ("true_positives", "false_negatives")
 
 
 class AUC(_Counts):
-    """The area under the curve that yes and no make over all thresholds.
+    """Computes the area under the ROC or precision-recall curve.
 
     Args:
-      num_thresholds: how many thresholds, evenly spread.
+      num_thresholds: number of evenly spaced thresholds; 200 by default.
       curve: `"ROC"` or `"PR"`.
       summation_method: `"interpolation"`, `"minoring"` or `"majoring"`.
-      thresholds: other thresholds instead.
+      thresholds: thresholds to use instead of evenly spaced ones.
       multi_label: not supported.
       num_labels: not supported.
       label_weights: not supported.
-      from_logits: whether predictions are logits.
+      from_logits: whether predictions are logits; false by default.
     """
 
     def __init__(
@@ -183,7 +183,7 @@ class AUC(_Counts):
         from_logits: bool = False,
     ) -> None:
         if multi_label:
-            raise NotImplementedError("`multi_label` is not supported here; make one AUC for each label.")
+            raise NotImplementedError("`multi_label` is not supported in nbtf. Create one AUC for each label.")
         if curve not in ("ROC", "PR"):
             raise ValueError(f'Invalid `curve` argument value "{curve}". Expected one of: ["PR", "ROC"]')
         if summation_method not in ("interpolation", "minoring", "majoring"):
@@ -203,7 +203,7 @@ class AUC(_Counts):
         predicted = self._as_floats(y_pred)
         predicted = sigmoid(predicted) if self._from_logits else predicted
         if self._own_thresholds is None:
-            predicted = clip_by_value(predicted, 0.0, 1.0)  # as Keras, which sorts them into bins from 0 to 1
+            predicted = clip_by_value(predicted, 0.0, 1.0)  # as in Keras, which sorts them into bins from 0 to 1
         self._gather(y_true, predicted, sample_weight)
 
     def result(self) -> Any:
@@ -226,7 +226,7 @@ class AUC(_Counts):
         return reduce_sum((x[:-1] - x[1:]) * heights[self.summation_method])
 
     def _interpolated(self, found_yes: Any, wrong_yes: Any, missed_yes: Any) -> Tensor:
-        """Returns the area under precision over recall, where precision is interpolated by counts (Davis, 2006)."""
+        """Returns the area under the precision-recall curve with interpolated counts (Davis, 2006)."""
         answered_yes = found_yes + wrong_yes
         step = found_yes[:-1] - found_yes[1:]
         slope = _quotient(step, np.maximum(answered_yes[:-1] - answered_yes[1:], 0))

@@ -1,4 +1,4 @@
-"""How far predictions are off: means of the losses, and what is made of them."""
+"""Metrics that measure the error of predictions, most of them as means of losses."""
 
 from __future__ import annotations
 
@@ -18,26 +18,26 @@ from nbtf.keras.symbolic import take_symbols
 
 
 class RootMeanSquaredError(Mean):
-    """The root of the mean squared error."""
+    """Computes the root of the mean squared error."""
 
     def __init__(self, name: str = "root_mean_squared_error", dtype: Any = None) -> None:
         super().__init__(name, dtype)
 
-    def update_state(  # pyright: ignore[reportIncompatibleMethodOverride]  # Keras has it so
+    def update_state(  # pyright: ignore[reportIncompatibleMethodOverride]  # as in Keras
         self, y_true: Any, y_pred: Any, sample_weight: Any = None
     ) -> None:
-        """Gathers the squared errors of a batch."""
+        """Adds the squared errors of a batch."""
         labels, predicted = same_rank(self._as_floats(y_true), self._as_floats(y_pred))
         super().update_state(square(subtract(predicted, labels)), sample_weight)
 
     def result(self) -> Any:
-        """Returns the root of their mean."""
+        """Returns the root of the mean."""
         return sqrt(divide_no_nan(as_tensor(self.total), as_tensor(self.count)))
 
 
 @dataclass(eq=False, repr=False)
 class MeanSquaredError(FunctionMetric):
-    """The mean of squared errors."""
+    """Computes the mean of squared errors."""
 
     name: str = "mean_squared_error"
     _fn = functions.mean_squared_error
@@ -45,7 +45,7 @@ class MeanSquaredError(FunctionMetric):
 
 @dataclass(eq=False, repr=False)
 class MeanAbsoluteError(FunctionMetric):
-    """The mean of absolute errors."""
+    """Computes the mean of absolute errors."""
 
     name: str = "mean_absolute_error"
     _fn = functions.mean_absolute_error
@@ -53,7 +53,7 @@ class MeanAbsoluteError(FunctionMetric):
 
 @dataclass(eq=False, repr=False)
 class MeanAbsolutePercentageError(FunctionMetric):
-    """The mean of absolute errors in percent of the label."""
+    """Computes the mean of absolute errors in percent of the label."""
 
     name: str = "mean_absolute_percentage_error"
     _fn = functions.mean_absolute_percentage_error
@@ -61,7 +61,7 @@ class MeanAbsolutePercentageError(FunctionMetric):
 
 @dataclass(eq=False, repr=False)
 class MeanSquaredLogarithmicError(FunctionMetric):
-    """The mean of squared errors of logarithms."""
+    """Computes the mean of squared errors of logarithms."""
 
     name: str = "mean_squared_logarithmic_error"
     _fn = functions.mean_squared_logarithmic_error
@@ -69,14 +69,14 @@ class MeanSquaredLogarithmicError(FunctionMetric):
 
 @dataclass(eq=False, repr=False)
 class LogCoshError(FunctionMetric):
-    """The mean of `log(cosh(error))`."""
+    """Computes the mean of `log(cosh(error))`."""
 
     name: str = "logcosh"
     _fn = functions.log_cosh
 
 
 def cosine_similarity(y_true: Any, y_pred: Any, axis: int = -1) -> Tensor:
-    """Returns the cosine of the angle between vectors: 1 where they point the same way. The loss is minus that."""
+    """Returns the cosine of the angle between vectors: 1 for the same direction. The loss has the opposite sign."""
     return -functions.cosine_similarity(y_true, y_pred, axis)
 
 
@@ -85,10 +85,10 @@ take_symbols(globals())
 
 @dataclass(eq=False, repr=False)
 class CosineSimilarity(FunctionMetric):
-    """The mean cosine of the angle between labels and predictions.
+    """Computes the mean cosine of the angle between labels and predictions.
 
     Args:
-      axis: along which the vectors lie.
+      axis: axis of the vectors; the last by default.
     """
 
     name: str = "cosine_similarity"
@@ -98,7 +98,7 @@ class CosineSimilarity(FunctionMetric):
 
 @dataclass(eq=False, repr=False)
 class KLDivergence(FunctionMetric):
-    """How far predicted shares are from those of the labels."""
+    """Computes the mean Kullback-Leibler divergence of predictions from labels."""
 
     name: str = "kl_divergence"
     _fn = functions.kl_divergence
@@ -106,7 +106,7 @@ class KLDivergence(FunctionMetric):
 
 @dataclass(eq=False, repr=False)
 class Poisson(FunctionMetric):
-    """The mean of `y_pred - y_true * log(y_pred)`."""
+    """Computes the mean of `y_pred - y_true * log(y_pred)`."""
 
     name: str = "poisson"
     _fn = functions.poisson
@@ -114,7 +114,7 @@ class Poisson(FunctionMetric):
 
 @dataclass(eq=False, repr=False)
 class Hinge(FunctionMetric):
-    """The mean of `losses.Hinge`."""
+    """Computes the mean of `losses.Hinge`."""
 
     name: str = "hinge"
     _fn = functions.hinge
@@ -122,7 +122,7 @@ class Hinge(FunctionMetric):
 
 @dataclass(eq=False, repr=False)
 class SquaredHinge(FunctionMetric):
-    """The mean of `losses.SquaredHinge`."""
+    """Computes the mean of `losses.SquaredHinge`."""
 
     name: str = "squared_hinge"
     _fn = functions.squared_hinge
@@ -130,7 +130,7 @@ class SquaredHinge(FunctionMetric):
 
 @dataclass(eq=False, repr=False)
 class CategoricalHinge(FunctionMetric):
-    """The mean of `losses.CategoricalHinge`."""
+    """Computes the mean of `losses.CategoricalHinge`."""
 
     name: str = "categorical_hinge"
     _fn = functions.categorical_hinge
@@ -138,11 +138,11 @@ class CategoricalHinge(FunctionMetric):
 
 @dataclass(eq=False, repr=False)
 class BinaryCrossentropy(FunctionMetric):
-    """The mean cross entropy of yes-or-no answers.
+    """Computes the mean cross entropy of yes-or-no answers.
 
     Args:
-      from_logits: whether predictions are logits, and not shares.
-      label_smoothing: the part of the labels that is spread over all classes.
+      from_logits: whether predictions are logits instead of probabilities; false by default.
+      label_smoothing: fraction of each label to spread over all classes; 0 by default.
     """
 
     name: str = "binary_crossentropy"
@@ -153,12 +153,12 @@ class BinaryCrossentropy(FunctionMetric):
 
 @dataclass(eq=False, repr=False)
 class CategoricalCrossentropy(FunctionMetric):
-    """The mean cross entropy of classes that are given as shares.
+    """Computes the mean cross entropy of classes whose labels are probabilities or one-hot vectors.
 
     Args:
-      from_logits: whether predictions are logits, and not shares.
-      label_smoothing: the part of the labels that is spread over all classes.
-      axis: of the classes.
+      from_logits: whether predictions are logits instead of probabilities; false by default.
+      label_smoothing: fraction of each label to spread over all classes; 0 by default.
+      axis: axis of the classes; the last by default.
     """
 
     name: str = "categorical_crossentropy"
@@ -170,12 +170,12 @@ class CategoricalCrossentropy(FunctionMetric):
 
 @dataclass(eq=False, repr=False)
 class SparseCategoricalCrossentropy(FunctionMetric):
-    """The mean cross entropy of classes that are given by their numbers.
+    """Computes the mean cross entropy of classes whose labels are class numbers.
 
     Args:
-      from_logits: whether predictions are logits, and not shares.
-      ignore_class: a number that costs nothing.
-      axis: of the classes.
+      from_logits: whether predictions are logits instead of probabilities; false by default.
+      ignore_class: class number that contributes no loss; None by default.
+      axis: axis of the classes; the last by default.
     """
 
     name: str = "sparse_categorical_crossentropy"

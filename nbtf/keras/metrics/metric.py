@@ -1,4 +1,4 @@
-"""What every metric does: it gathers numbers batch by batch, and tells what they come to."""
+"""The base class of metrics, which accumulate values batch by batch and compute a result."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ from nbtf.keras.variables import Variable
 
 
 class Metric(Trackable):
-    """Subclass it, make variables in `__init__`, and write `update_state` and `result`.
+    """Base class of metrics. Subclass it, create variables in `__init__`, and define `update_state` and `result`.
 
-    Under a strategy each replica gathers for itself, and the result is that of all.
+    Under a strategy each replica accumulates its own values, and the result combines those of all replicas.
 
     Args:
-      dtype: of its numbers; `floatx()` when None.
-      name: of the metric.
+      dtype: dtype of the variables; `floatx()` by default.
+      name: name of the metric.
 
     >>> class Largest(tf.keras.metrics.Metric):
     ...     def __init__(self):
@@ -50,7 +50,7 @@ class Metric(Trackable):
     """
 
     def __copy__(self) -> Self:
-        """Returns a deep copy: objects of Keras share no variables."""
+        """Returns a deep copy, because Keras objects share no variables."""
         return deepcopy(self)
 
     def __init__(self, dtype: Any = None, name: str | None = None) -> None:
@@ -61,21 +61,21 @@ class Metric(Trackable):
         self._inner: list[Metric] = []
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
-        """Has events say that its ops are of metrics."""
+        """Wraps the methods so that events attribute their ops to metrics."""
         super().__init_subclass__(**kwargs)
         for name in ("update_state", "result"):
             if isinstance(vars(cls).get(name), FunctionType):
                 setattr(cls, name, during(METRICS)(vars(cls)[name]))
 
     def __setattr__(self, name: str, value: Any) -> None:
-        """Keeps a list of the metrics inside this one."""
+        """Sets an attribute and registers a metric in it."""
         if isinstance(value, Metric):
             self.__dict__.setdefault("_inner", []).append(value)
         super().__setattr__(name, value)
 
     @property
     def variables(self) -> list[Variable]:
-        """All numbers that it gathers, those of inner metrics behind."""
+        """All variables of the metric, followed by those of nested metrics."""
         return [*self._variables, *(variable for inner in self._inner for variable in inner.variables)]
 
     weights = variables
@@ -83,14 +83,14 @@ class Metric(Trackable):
     def add_variable(
         self, shape: Any, initializer: Any, dtype: Any = None, aggregation: str = "sum", name: str | None = None
     ) -> Variable:
-        """Makes a number to gather; it begins anew with `reset_state`.
+        """Creates a variable to accumulate values, which `reset_state` sets to 0.
 
         Args:
-          shape: of its value.
-          initializer: what it begins with.
-          dtype: of its value.
-          aggregation: what the numbers of several replicas come to.
-          name: the last part of its path.
+          shape: shape of the value.
+          initializer: initial value.
+          dtype: dtype of the value.
+          aggregation: how the values of several replicas are combined.
+          name: last part of the path.
         """
         with inside(self.name):
             variable = Variable(
@@ -108,40 +108,40 @@ class Metric(Trackable):
     def add_weight(
         self, shape: Any = (), initializer: Any = None, dtype: Any = None, name: str | None = None, **kwargs: Any
     ) -> Variable:
-        """Makes a number to gather, zero at first; see `add_variable`."""
-        if isinstance(shape, str):  # Keras 2 has the name first
+        """Creates a variable to accumulate values, initialized to 0; see `add_variable`."""
+        if isinstance(shape, str):  # in Keras 2 the name is the first argument
             shape, name = (), shape
         return self.add_variable(shape, initializer or "zeros", dtype, kwargs.get("aggregation") or "sum", name)
 
     def update_state(self, *args: Any, **kwargs: Any) -> Any:
-        """Gathers what a batch has to say."""
+        """Adds the values of a batch."""
         raise NotImplementedError
 
     def result(self) -> Any:
-        """Returns what was gathered comes to."""
+        """Returns the result of the values so far."""
         raise NotImplementedError
 
     def reset_state(self) -> None:
-        """Forgets everything."""
+        """Sets all variables to 0."""
         for variable in self.variables:
-            variable.assign(zeros(variable.shape, variable.handle.dtype))  # not `* 0`, which leaves nan
+            variable.assign(zeros(variable.shape, variable.handle.dtype))  # not `* 0`, which would keep nan
 
     def reset_states(self) -> None:
-        """Forgets everything; Keras 2 calls it so."""
+        """Sets all variables to 0; the name in Keras 2."""
         self.reset_state()
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Gathers what a batch has to say, and returns the result so far."""
+        """Adds the values of a batch, and returns the result so far."""
         self.update_state(*args, **kwargs)
         return self.result()
 
     def get_config(self) -> dict[str, Any]:
-        """Returns what it takes to make another."""
+        """Returns the constructor arguments as a dictionary."""
         return {"name": self.name, "dtype": self.dtype}
 
     @classmethod
     def from_config(cls, config: dict[str, Any]) -> Metric:
-        """Makes one from what `get_config` gave."""
+        """Creates a metric from the result of `get_config`."""
         return cls(**config)
 
     def __repr__(self) -> str:
@@ -157,14 +157,14 @@ class Metric(Trackable):
 
 
 class Sum(Metric):
-    """The sum of everything."""
+    """Computes the sum of all values."""
 
     def __init__(self, name: str = "sum", dtype: Any = None) -> None:
         super().__init__(dtype, name)
         self.total: Variable = self.add_weight(name="total")
 
     def update_state(self, values: Any, sample_weight: Any = None) -> None:
-        """Adds values, times their weights."""
+        """Adds values, multiplied by their weights."""
         values = self._as_floats(values)
         if sample_weight is not None:
             values = multiply(values, weights_like(sample_weight, values))
@@ -176,7 +176,7 @@ class Sum(Metric):
 
 
 class Mean(Metric):
-    """The mean of everything.
+    """Computes the mean of all values.
 
     >>> mean = tf.keras.metrics.Mean()
     >>> mean.update_state([1.0, 3.0])
@@ -190,7 +190,7 @@ class Mean(Metric):
         self.count: Variable = self.add_weight(name="count")
 
     def update_state(self, values: Any, sample_weight: Any = None) -> None:
-        """Gathers values, the mean of each row; rows count as their weights say."""
+        """Adds the mean of each row, with the given weights."""
         values, weights = self._as_floats(values), None
         if sample_weight is not None:
             values, weights = same_rank(values, self._as_floats(sample_weight))
@@ -208,34 +208,34 @@ class Mean(Metric):
         self.count._gather(float(count) if isinstance(count, int) else count)
 
     def result(self) -> Any:
-        """Returns the mean; 0 before there is anything."""
+        """Returns the mean, or 0 if no values were added."""
         return divide_no_nan(self.total.handle, self.count.handle)
 
 
 def _mean_behind(values: Tensor, axes: int) -> Tensor:
-    """Returns values with no more than so many axes: the mean over the others."""
+    """Returns values with at most this number of axes: the mean over the last ones."""
     rank = len(values.shape)
     return reduce_mean(values, list(range(axes, rank))) if rank > axes else values
 
 
 class MeanMetricWrapper(Mean):
-    """The mean of a function of labels and predictions.
+    """Computes the mean of a function of labels and predictions.
 
     Args:
-      fn: returns a number for each example.
-      name: of the metric.
-      dtype: of its numbers.
-      **kwargs: passed to `fn`.
+      fn: function that returns a number for each example.
+      name: name of the metric.
+      dtype: dtype of the variables; `floatx()` by default.
+      **kwargs: further keyword arguments of `fn`.
     """
 
     def __init__(self, fn: Callable[..., Any], name: str | None = None, dtype: Any = None, **kwargs: Any) -> None:
         super().__init__(name or getattr(fn, "__name__", "mean_metric_wrapper"), dtype)
         self._fn, self._fn_kwargs = fn, kwargs
 
-    def update_state(  # pyright: ignore[reportIncompatibleMethodOverride]  # Keras has it so
+    def update_state(  # pyright: ignore[reportIncompatibleMethodOverride]  # as in Keras
         self, y_true: Any, y_pred: Any, sample_weight: Any = None
     ) -> None:
-        """Gathers what the function says of a batch."""
+        """Adds the function's values for a batch."""
         values = self._fn(y_true, y_pred, **self._fn_kwargs)
         mask = getattr(values, "_keras_mask", None)
         mask = getattr(y_pred, "_keras_mask", None) if mask is None else mask
@@ -247,19 +247,19 @@ class MeanMetricWrapper(Mean):
         super().update_state(values, sample_weight)
 
     def get_config(self) -> dict[str, Any]:
-        """Returns what it takes to make another."""
+        """Returns the constructor arguments as a dictionary."""
         function_config = {"fn": serialized(self._fn)} if type(self) is MeanMetricWrapper else {}
         return {**super().get_config(), **function_config, **self._fn_kwargs}
 
     @classmethod
     def from_config(cls, config: dict[str, Any]) -> Metric:
-        """Makes one from what `get_config` gave."""
+        """Creates a metric from the result of `get_config`."""
         return cls(**({**config, "fn": deserialized(config["fn"])} if "fn" in config else config))
 
 
 @dataclass(eq=False, repr=False)
 class FunctionMetric(MeanMetricWrapper):
-    """A metric that is one of ours: `fn` says which, and further fields its options."""
+    """Base class of nbtf's own metrics: `fn` is the function, and further fields are its options."""
 
     _fn: ClassVar[Callable[..., Any]]
     name: str = ""

@@ -1,4 +1,4 @@
-"""`tf.keras.models`: models, and how they are copied, saved and loaded."""
+"""`tf.keras.models`: models, and functions to copy, save and load them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _OF_SAVING = ("load_model", "save_model", "load_weights", "save_weights")
 
 
 def __getattr__(name: str) -> _Any:
-    if name in _OF_SAVING:  # files are rarely needed
+    if name in _OF_SAVING:  # loaded on first use, because files are rarely needed
         return getattr(_import_module("nbtf.keras.saving"), name)
     raise AttributeError(f"module 'nbtf.keras.models' has no attribute '{name}'")
 

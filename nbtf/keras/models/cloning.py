@@ -1,4 +1,4 @@
-"""How a model is copied: the same layers once more, with weights of their own."""
+"""Copying models with new weights."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from nbtf.keras.registry import deserialized
 def clone_model(
     model: Any, input_tensors: Any = None, clone_function: Callable[[Any], Any] | None = None, **ignored: Any
 ) -> Any:
-    """Returns a model of the same layers with weights of its own.
+    """Returns a model with the same layers and new weights.
 
     Args:
-      model: a Sequential or functional model, or one whose class can be made of its config.
-      input_tensors: symbolic tensors to begin with; new ones when None.
-      clone_function: makes a layer of a layer; of its config when None.
-      **ignored: accepted and ignored.
+      model: a Sequential or functional model, or one whose class can be created from its config.
+      input_tensors: symbolic tensors to use as inputs; new ones by default.
+      clone_function: function that copies a layer; by default the copy is created from the layer's config.
+      **ignored: ignored.
 
     >>> model = tf.keras.Sequential([tf.keras.Input((2,)), tf.keras.layers.Dense(1)])
     >>> tf.keras.models.clone_model(model).output_shape
@@ -84,10 +84,10 @@ def _apply(operation: Any, args: Any, kwargs: Any) -> Any:
 
 
 def model_from_json(json_string: str, custom_objects: Any = None) -> Any:
-    """Returns the model that `model.to_json()` wrote down; its weights begin anew.
+    """Returns a model created from the result of `model.to_json()`, with new weights.
 
     Args:
-      json_string: the text.
+      json_string: the JSON text.
       custom_objects: classes and functions by name.
     """
     return deserialized(json.loads(json_string), custom_objects)

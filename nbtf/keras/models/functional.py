@@ -1,4 +1,4 @@
-"""What a functional model is: the way from symbolic inputs to symbolic outputs, walked with tensors."""
+"""Functional models: graphs of layers from symbolic inputs to symbolic outputs."""
 
 from __future__ import annotations
 
@@ -27,16 +27,16 @@ __all__ = ["Functional", "functional_from_config"]
 
 
 class Functional(Model):
-    """A model made of symbolic inputs and outputs; `keras.Model(inputs, outputs)` makes one.
+    """A model defined by symbolic inputs and outputs; `keras.Model(inputs, outputs)` creates one.
 
     Args:
       inputs: symbolic tensors: one, a list, or a dictionary.
-      outputs: the same, computed from the inputs.
-      name: of the model.
+      outputs: symbolic tensors computed from the inputs: one, a list, or a dictionary.
+      name: name of the model.
 
     Raises:
-      ValueError: something else than symbolic tensors, an output that does not depend on the inputs, or two layers
-        of the same name: a saved model finds its layers by their names.
+      ValueError: if a value is not a symbolic tensor, if an output does not depend on the inputs, or if two layers
+        have the same name: a saved model finds its layers by their names.
     """
 
     _inputs: list[Any]
@@ -66,14 +66,14 @@ class Functional(Model):
             self.trainable = False
 
     def _connect(self) -> None:
-        """Finds the way from inputs to outputs."""
+        """Finds the operations between inputs and outputs."""
         inputs = self._inputs
         added = [*self._added_losses, *(tensor for tensor, _ in self._added_metrics)]
         graph = between(inputs, [*self._outputs, *added])
         starts = {id(tensor) for tensor in inputs}
         begins = [tensor for tensor in inputs if not isinstance(node_of(tensor).operation, InputLayer)]
         own_ids = {id(node_of(tensor).operation) for tensor in begins}
-        # An input from the middle of another model gets a layer of this model's own.
+        # An input from the middle of another model gets an input layer that belongs to this model.
         layers: list[Any] = [InputLayer(batch_shape=tensor.shape, dtype=str(tensor.dtype)) for tensor in begins]
         layers += [operation for operation in graph.operations if id(operation) not in own_ids]
         _check_names(layers)
@@ -91,7 +91,7 @@ class Functional(Model):
             ]
 
     def _number_tensors(self) -> None:
-        """Writes down the way from inputs to outputs as steps from slot to slot."""
+        """Compiles the operations between inputs and outputs into steps from slot to slot."""
         slots = {id(tensor): slot for slot, tensor in enumerate(self._inputs)}
         steps: list[Any] = []
         for node in self._nodes:
@@ -107,11 +107,11 @@ class Functional(Model):
         self.__dict__["_slots"], self.__dict__["_steps"] = slots, steps
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        """Takes what a copy or a pickle is made of; its symbolic tensors are not those of the original."""
+        """Restores a copy or a pickle; its symbolic tensors differ from those of the original."""
         self.__dict__.update(state)
         self._number_tensors()
 
-    # What it is
+    # Inputs and outputs
 
     @property
     def inputs(self) -> list[Any]:
@@ -125,12 +125,12 @@ class Functional(Model):
 
     @property
     def input(self) -> Any:
-        """The symbolic inputs, as they were given."""
+        """The symbolic inputs in the structure that was given."""
         return self._inputs_structure
 
     @property
     def output(self) -> Any:
-        """The symbolic outputs, as they were given."""
+        """The symbolic outputs in the structure that was given."""
         return self._outputs_structure
 
     @property
@@ -147,12 +147,12 @@ class Functional(Model):
 
     @property
     def input_names(self) -> list[str]:
-        """What the inputs are called."""
+        """The names of the inputs."""
         return list(self._given_names)
 
     @property
     def output_names(self) -> list[str]:
-        """What the outputs are called: as the layers from which they come."""
+        """The names of the outputs: those of the layers that compute them."""
         return [node_of(tensor).operation.name for tensor in self._outputs]
 
     @property
@@ -163,7 +163,7 @@ class Functional(Model):
     # Calling
 
     def call(self, inputs: Any, training: Any = None, mask: Any = None) -> Any:
-        """Walks from inputs to outputs."""
+        """Runs all operations from the inputs to the outputs."""
         values: list[Any] = [None] * len(self._slots)
         values_in = self._inputs_in_order(inputs)
         for slot, (value, symbol) in enumerate(zip(values_in, self._inputs, strict=True)):
@@ -182,7 +182,7 @@ class Functional(Model):
         return nest.pack_sequence_as(self._outputs_structure, results)
 
     def add_loss(self, loss: Any) -> None:
-        """Adds something to the loss: a scalar, or a symbolic one, which is computed in each call."""
+        """Adds a scalar to the loss, or a symbolic scalar that is computed in each call."""
         if not isinstance(loss, KerasTensor) or not is_legacy():
             super().add_loss(loss)
             return
@@ -190,7 +190,7 @@ class Functional(Model):
         self._connect()
 
     def add_metric(self, value: Any, name: str | None = None, aggregation: str | None = None) -> None:
-        """Follows a value, or a symbolic one, with a mean of that name, as Keras 2 had it."""
+        """Adds a metric that computes the mean of a value, which may be symbolic, as in Keras 2."""
         if not isinstance(value, KerasTensor) or not is_legacy():
             super().add_metric(value, name, aggregation)
             return
@@ -204,7 +204,7 @@ class Functional(Model):
             super().add_metric(values[self._slots[id(loss)]], name)
 
     def _take(self, node: Node, values: list[Any]) -> None:
-        """Takes a step with several inputs or outputs."""
+        """Runs a step with several inputs or outputs."""
         slots = self._slots
 
         def value_of(tensor: Any) -> Any:
@@ -215,13 +215,13 @@ class Functional(Model):
             values[slots[id(symbol)]] = value
 
     def _check_call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-        """Checks as well that every input that goes by name is there, before the call."""
+        """Also checks that every input given by name exists."""
         super()._check_call(args, kwargs)
         if args and is_dict(args[0]):
             self._inputs_in_order(args[0])
 
     def _inputs_in_order(self, inputs: Any) -> list[Any]:
-        """Returns the inputs as a flat list, also if they come by name."""
+        """Returns the inputs as a flat list, even if they are given by name."""
         if is_dict(inputs):
             by_name: dict[str, Any] = inputs
             if is_dict(self._inputs_structure):
@@ -251,7 +251,7 @@ class Functional(Model):
         return outputs_of(self._run, args, kwargs)
 
     def compute_output_shape(self, input_shape: Any) -> Any:
-        """Returns the shape of the results for that of the inputs."""
+        """Returns the shape of the results for given input shapes."""
         shapes = [input_shape] if not input_shape or not is_list(input_shape[0]) else input_shape
         spec = self.compute_output_spec(
             [KerasTensor(shape, tensor.dtype) for shape, tensor in zip(shapes, self._inputs, strict=True)]
@@ -262,7 +262,7 @@ class Functional(Model):
         return functional_config(self)
 
     def build(self, input_shape: Any = None) -> None:
-        """Does nothing: it is built."""
+        """Does nothing: a functional model is always built."""
 
     _internal = Model._internal | frozenset(
         "_inputs _outputs _inputs_structure _outputs_structure _operations _nodes _slots _steps _added_losses "
@@ -271,7 +271,7 @@ class Functional(Model):
 
 
 def fitted(value: Any, symbol: Any) -> Any:
-    """Returns an input with the dtype of the symbolic one, and an axis of length 1 more or less if need be."""
+    """Returns an input with the dtype of the symbolic one, and a last axis of length 1 added or removed as needed."""
     if value is None or not isinstance(value, Tensor):
         return value
     rank, rank_wanted = value.ndim, len(symbol.shape)
@@ -280,7 +280,7 @@ def fitted(value: Any, symbol: Any) -> Any:
         mask = getattr(value, "_keras_mask", None)
         value = cast(value, dtype)
         if mask is not None:
-            value._keras_mask = mask  # type: ignore[attr-defined]  # a mask goes with its tensor
+            value._keras_mask = mask  # type: ignore[attr-defined]  # the mask of a tensor is kept as its attribute
     if rank == rank_wanted - 1 and symbol.shape[-1] == 1:
         return expand_dims(value, -1)
     if rank == rank_wanted + 1 and value.shape[-1] == 1:

@@ -1,4 +1,4 @@
-"""How a functional model is written down, and made again of that."""
+"""Converts functional models to plain data and back."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from nbtf.keras.type_guards import is_dict, is_list
 
 
 def functional_config(model: Any) -> dict[str, Any]:
-    """Returns a functional model as plain data: its layers, and where their inputs come from."""
+    """Returns a functional model as plain data: its layers and the origin of their inputs."""
     inner = {id(node) for node in model._nodes}
     numbers: dict[tuple[int, int], int] = {}
     for operation in model._operations:
@@ -57,7 +57,7 @@ def _from_the_middle(model: Any) -> list[Any]:
 
 
 def _plain(structure: Any) -> Any:
-    """Returns arguments as JSON can hold them."""
+    """Returns arguments in a form that JSON can represent."""
     if isinstance(structure, slice):
         slice_of_axes: Any = structure  # pyright: ignore[reportUnknownVariableType]
         return {"class_name": "__slice__", "config": [slice_of_axes.start, slice_of_axes.stop, slice_of_axes.step]}
@@ -73,10 +73,10 @@ def _plain(structure: Any) -> Any:
 
 
 def functional_from_config(model_class: Any, config: dict[str, Any], custom_objects: Any = None) -> Any:
-    """Makes a functional model of what `functional_config` returned.
+    """Creates a functional model from the result of `functional_config`.
 
     Args:
-      model_class: the class.
+      model_class: class of the model.
       config: plain data.
       custom_objects: classes and functions by name.
     """
@@ -113,7 +113,7 @@ def _is_input(layer: Any) -> bool:
 
 
 def _call_all(pending: list[tuple[Any, Any]], tensor_at: Any) -> None:
-    """Calls layers as soon as their inputs are there; a shared layer's calls come in their order."""
+    """Calls each layer as soon as its inputs exist; the calls of a shared layer keep their order."""
     while pending:
         postponed: list[tuple[Any, Any]] = []
         waiting: set[int] = set()
@@ -137,16 +137,16 @@ def _call(layer: Any, args: Any, kwargs: Any) -> None:
     from nbtf.keras.symbolic import applied, is_symbolic
 
     if isinstance(layer, Operator):
-        # Python's own operators do more with numbers and texts alone: 9**9**9 never ends.
+        # With numbers and strings alone, Python's own operators might never finish: 9**9**9.
         if layer.kind in OPERATORS and not (any(map(is_symbolic, args)) and all(map(_is_numeric, args))):
-            raise ValueError(f"{layer.kind} takes tensors and numbers; its arguments are {args!r:.60}.")
+            raise ValueError(f"{layer.kind} needs tensors and numbers as arguments. Received: {args!r:.60}.")
         applied(layer, *args, **kwargs)
     else:
         layer(*args, **kwargs)
 
 
 def _is_numeric(value: Any) -> bool:
-    """Tells whether an argument is a tensor, numbers, or an index."""
+    """Returns whether an argument is a tensor, a number or an index, or contains only these."""
     if is_list(value):
         return all(map(_is_numeric, value))
     return not isinstance(value, str | dict)
@@ -171,7 +171,7 @@ def _read(structure: Any, tensor_at: Any) -> Any:
 
 
 def _at(addresses: Any, tensor_at: Any) -> Any:
-    """Returns symbolic tensors for places in the build of a model's inputs or outputs."""
+    """Returns symbolic tensors for addresses, in the structure of a model's inputs or outputs."""
     if is_dict(addresses):
         addresses_by_name: dict[str, Any] = addresses
         return {name: _at(address, tensor_at) for name, address in addresses_by_name.items()}

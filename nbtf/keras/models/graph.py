@@ -1,4 +1,4 @@
-"""Which operations lie between symbolic inputs and outputs, and in which order they run."""
+"""The operations between symbolic inputs and outputs, and the order in which they run."""
 
 from __future__ import annotations
 
@@ -9,22 +9,22 @@ from nbtf.keras.operation import Node, node_of
 
 
 class Between(NamedTuple):
-    """What lies between inputs and outputs."""
+    """The operations between inputs and outputs."""
 
     nodes: list[Node]
-    """In the order in which they run."""
+    """The nodes in the order in which they run."""
     operations: list[Any]
-    """Each once, in the order in which they are shown."""
+    """Each operation once, in display order."""
 
 
 def between(inputs: Sequence[Any], outputs: Sequence[Any]) -> Between:
-    """Returns what lies between inputs and outputs.
+    """Returns the operations between inputs and outputs.
 
-    Operations stand by their distance from the outputs, the farthest first; those of the same distance stand as they
-    are met on the way back from the outputs.
+    Operations are ordered by their distance from the outputs, the most distant first. Operations at the same distance
+    are in the order in which a search from the outputs finds them.
 
     Raises:
-      ValueError: an output does not depend on the inputs alone.
+      ValueError: if an output does not depend on the inputs alone.
     """
     walk = _Walk({id(symbol) for symbol in inputs})
     for output in outputs:
@@ -51,7 +51,7 @@ def between(inputs: Sequence[Any], outputs: Sequence[Any]) -> Between:
 
 
 class _Walk:
-    """Goes from outputs back to inputs."""
+    """A search from outputs back to inputs."""
 
     def __init__(self, inputs: set[int]) -> None:
         self.inputs = inputs
@@ -63,7 +63,7 @@ class _Walk:
         return any(id(symbol) in self.inputs for symbol in node.output_tensors)
 
     def visit(self, tensor: Any) -> None:
-        """Goes back from a tensor; by hand rather than by recursion, since models may be deep."""
+        """Searches back from a tensor; without recursion, because models may be deep."""
         pending: list[tuple[Node, int]] = []
         self._enter(node_of(tensor), pending)
         while pending:

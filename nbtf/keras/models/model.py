@@ -1,4 +1,4 @@
-"""What a model is: a layer of layers, which can be trained, looked at, and asked for its parts."""
+"""The base class of models: layers of layers that can be trained, summarized and saved."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from nbtf.keras.training.trainer import Trainer
 from nbtf.keras.type_guards import is_dict, is_list
 
 
-class Model(Trainer, Layer):  # pyright: ignore[reportIncompatibleMethodOverride]  # Trainer only names them
-    """Groups layers into something that can be trained.
+class Model(Trainer, Layer):  # pyright: ignore[reportIncompatibleMethodOverride]  # Trainer only declares them
+    """Groups layers into an object that can be trained.
 
-    `Model(inputs, outputs)` makes one of symbolic tensors, which layers made of `keras.Input`. A subclass makes its
-    layers in `__init__`, and says in `call` what becomes of the inputs.
+    `Model(inputs, outputs)` creates a functional model from symbolic tensors, which layers compute from `keras.Input`.
+    A subclass creates its layers in `__init__` and defines `call`.
 
     >>> inputs = tf.keras.Input((3,))
     >>> model = tf.keras.Model(inputs, tf.keras.layers.Dense(2)(inputs))
@@ -28,7 +28,7 @@ class Model(Trainer, Layer):  # pyright: ignore[reportIncompatibleMethodOverride
     """
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Any:
-        """Makes a functional model if it is called with inputs and outputs."""
+        """Creates a functional model if called with inputs and outputs."""
         if cls is Model and _is_functional(args, kwargs):
             from nbtf.keras.models.functional import Functional
 
@@ -49,15 +49,15 @@ class Model(Trainer, Layer):  # pyright: ignore[reportIncompatibleMethodOverride
                 )
                 functional_class.__qualname__ = model_class.__qualname__
                 object.__setattr__(self, "__class__", functional_class)
-            Functional.__init__(self, *args, **kwargs)  # type: ignore[arg-type]  # it is one now
+            Functional.__init__(self, *args, **kwargs)  # type: ignore[arg-type]  # `self` is functional now
             return
         Layer.__init__(self, *args, **kwargs)
 
     def _refuse_masks(self) -> None:
-        """Does nothing: the layers inside say what becomes of masks."""
+        """Does nothing: the nested layers handle masks."""
 
     def __setattr__(self, name: str, value: Any) -> None:
-        """Refuses a name that models need themselves."""
+        """Sets an attribute; raises an error for a reserved name."""
         if name == "layers":
             raise AttributeError(
                 "`Model.layers` attribute is reserved and should not be used. Please use another name."
@@ -65,21 +65,21 @@ class Model(Trainer, Layer):  # pyright: ignore[reportIncompatibleMethodOverride
         super().__setattr__(name, value)
 
     def call(self, *args: Any, **kwargs: Any) -> Any:
-        """Says what becomes of the inputs; to be written by subclasses."""
+        """Computes the model's results; subclasses override it."""
         raise NotImplementedError(f"Model {type(self).__name__} does not have a `call()` method implemented.")
 
-    # Its parts
+    # Layers
 
     @property
     def layers(self) -> list[Any]:
-        """The layers, in order."""
+        """The layers in order."""
         return [layer for layer in self._layers if isinstance(layer, Layer)]
 
     def get_layer(self, name: str | None = None, index: int | None = None) -> Any:
-        """Returns a layer by its name or its place.
+        """Returns a layer by its name or its index.
 
         Raises:
-          ValueError: there is none, in Keras' words.
+          ValueError: if the layer does not exist.
         """
         layers = self.layers
         if index is not None and name is not None:
@@ -99,11 +99,11 @@ class Model(Trainer, Layer):  # pyright: ignore[reportIncompatibleMethodOverride
 
     @property
     def state_updates(self) -> list[Any]:
-        """Nothing: updates happen at once."""
+        """An empty list: updates happen immediately."""
         return []
 
     def reset_states(self) -> None:
-        """Has recurrent layers forget what they kept from batch to batch."""
+        """Resets the states that recurrent layers keep between batches."""
         for layer in self._flatten_layers(include_self=False):
             if hasattr(layer, "reset_states"):
                 layer.reset_states()
@@ -111,10 +111,10 @@ class Model(Trainer, Layer):  # pyright: ignore[reportIncompatibleMethodOverride
     # Building
 
     def build(self, input_shape: Any = None) -> None:
-        """Makes the weights of a model that says in `call` what it does.
+        """Creates the weights of a model that defines `call`.
 
         Args:
-          input_shape: of the inputs: a tuple, or a list or a dictionary of them.
+          input_shape: shape of the inputs: a tuple, or a list or a dictionary of tuples.
         """
         if self.built:
             return
@@ -125,15 +125,15 @@ class Model(Trainer, Layer):  # pyright: ignore[reportIncompatibleMethodOverride
         self.built = True
 
     def _build_for(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-        """Has layers be built by the call itself, unless the class says more."""
+        """Lets the call itself build the layers, unless the class overrides `build`."""
         if type(self).build is Model.build:
             first = args[0] if args else next(iter(kwargs.values()), None)
-            object.__setattr__(self, "_build_shape", _shapes_of(first))  # a loaded model is built for it
+            object.__setattr__(self, "_build_shape", _shapes_of(first))  # for building a loaded model
             self.built: bool = True
             return
         super()._build_for(args, kwargs)
 
-    # Text
+    # Summary
 
     def summary(
         self,
@@ -144,66 +144,66 @@ class Model(Trainer, Layer):  # pyright: ignore[reportIncompatibleMethodOverride
         show_trainable: bool = False,
         layer_range: Any = None,
     ) -> None:
-        """Prints a table of the layers, with shapes and numbers of weights.
+        """Prints a table of the layers with shapes and numbers of weights.
 
         Args:
-          line_length: in characters.
-          positions: where columns end, as parts of the line.
-          print_fn: takes the text; printed when None.
-          expand_nested: whether layers of models inside are shown.
-          show_trainable: whether a column says which layers are trainable.
+          line_length: width of the table in characters.
+          positions: ends of the columns, as fractions of the line.
+          print_fn: function that receives the text; by default it is printed.
+          expand_nested: whether to show the layers of nested models; false by default.
+          show_trainable: whether to add a column that shows which layers are trainable; false by default.
           layer_range: names of the first and the last layer to show.
         """
         from nbtf.keras.models.summary import print_summary
 
         print_summary(self, line_length, positions, print_fn, expand_nested, show_trainable, layer_range)
 
-    # In files
+    # Saving and loading
 
     def save(self, filepath: Any, overwrite: bool = True, **kwargs: Any) -> None:
-        """Writes the model: what it is made of, its weights, and what it was compiled with.
+        """Saves the model: its architecture, its weights and its `compile` arguments.
 
         Args:
-          filepath: `name.keras`, a zip of JSON and NumPy's `.npz`; without an ending a folder with the same files.
-          overwrite: whether what is there is replaced.
-          **kwargs: accepted for older programs.
+          filepath: `name.keras`, a zip of JSON and NumPy's `.npz`; without an extension, a folder with the same files.
+          overwrite: whether to replace an existing file; true by default.
+          **kwargs: ignored, for older programs.
 
         Raises:
-          FileExistsError: it is there, and `overwrite` is False.
-          ValueError: an ending that means another format.
+          FileExistsError: if the file exists and `overwrite` is False.
+          ValueError: if the extension belongs to another format.
         """
         from nbtf.keras.saving.models import save_model
 
         save_model(self, filepath, overwrite, **kwargs)
 
     def save_weights(self, filepath: Any, overwrite: bool = True, **kwargs: Any) -> None:
-        """Writes the weights (NumPy's `.npz`, whatever the ending).
+        """Saves the weights (in NumPy's `.npz` format for any extension).
 
         Raises:
-          FileExistsError: the file is there, and `overwrite` is False.
-          ValueError: there are no weights yet.
+          FileExistsError: if the file exists and `overwrite` is False.
+          ValueError: if the model has no weights yet.
         """
         from nbtf.keras.saving.models import save_weights
 
         save_weights(self, filepath, overwrite, **kwargs)
 
     def load_weights(self, filepath: Any, skip_mismatch: bool = False, **kwargs: Any) -> None:
-        """Takes the weights of a file that `save_weights` or `save` wrote.
+        """Loads weights from a file written by `save_weights` or `save`.
 
         Args:
-          filepath: where from.
-          skip_mismatch: whether weights that are missing or have another shape stay as they are.
-          **kwargs: accepted for older programs.
+          filepath: path of the file.
+          skip_mismatch: whether weights that are missing or have another shape stay unchanged; false by default.
+          **kwargs: ignored, for older programs.
 
         Raises:
-          FileNotFoundError: there is no such file.
-          ValueError: the weights do not belong to such a model.
+          FileNotFoundError: if the file does not exist.
+          ValueError: if the weights do not match the model.
         """
         from nbtf.keras.saving.models import load_weights
 
         load_weights(self, filepath, skip_mismatch, **kwargs)
 
-    # How to make another
+    # Creating the model again
 
     def get_config(self) -> dict[str, Any]:
         if type(self).get_config is not Model.get_config:
@@ -217,10 +217,10 @@ class Model(Trainer, Layer):  # pyright: ignore[reportIncompatibleMethodOverride
 
     @classmethod
     def from_config(cls, config: dict[str, Any], custom_objects: Any = None) -> Any:
-        """Makes one from what `get_config` gave.
+        """Creates a model from the result of `get_config`.
 
         Args:
-          config: what `get_config` returned.
+          config: result of `get_config`.
           custom_objects: classes and functions by name.
         """
         from nbtf.keras.registry import custom_object_scope
@@ -255,7 +255,7 @@ def _symbolic(shape: Any, dtype: str) -> Any:
 
 
 def _accepted_config(model_class: type, config: dict[str, Any]) -> dict[str, Any]:
-    """Returns a config without what every model has, where the class takes no such arguments."""
+    """Returns a config without the arguments that every model has, if the class does not accept them."""
     parameters = inspect.signature(model_class.__init__).parameters.values()
     if any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters):
         return config
@@ -264,7 +264,7 @@ def _accepted_config(model_class: type, config: dict[str, Any]) -> dict[str, Any
 
 
 def _shapes_of(value: Any) -> Any:
-    """Returns the shapes of inputs, of a batch of any size."""
+    """Returns the shapes of inputs with an unknown batch size."""
     if is_dict(value):
         entries: dict[str, Any] = value
         return {key: _shapes_of(inner) for key, inner in entries.items()}
@@ -275,5 +275,5 @@ def _shapes_of(value: Any) -> Any:
 
 
 def is_input(operation: Any) -> bool:
-    """Tells whether an operation is where data come in."""
+    """Returns whether an operation is an input of a model."""
     return isinstance(operation, InputLayer)

@@ -1,4 +1,4 @@
-"""What a Sequential model is: layers, one after the other."""
+"""Sequential models: layers applied one after another."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from nbtf.keras.type_guards import is_list
 
 
 class Sequential(Model):
-    """Layers, one after the other.
+    """A model that applies layers one after another.
 
-    Its weights are made when it is first called, or at once if it begins with a `keras.Input` or with a layer that was
-    given an `input_shape`.
+    The weights are created on the first call, or immediately if the first layer is a `keras.Input` or was given an
+    `input_shape`.
 
     Args:
-      layers: the layers.
-      trainable: whether gradients are to change its weights.
-      name: of the model.
+      layers: layers of the model.
+      trainable: whether gradients change the weights; true by default.
+      name: name of the model.
 
     >>> model = tf.keras.Sequential([tf.keras.layers.Dense(2, name="a"), tf.keras.layers.Dense(1, name="b")])
     >>> model.weights
@@ -46,18 +46,18 @@ class Sequential(Model):
                 self._append(layer)
             self._rebuild()
 
-    # Its layers
+    # Layers
 
     @property
     def layers(self) -> list[Any]:
-        """The layers, without that where data come in."""
+        """The layers, without the input layer."""
         return [layer for layer in self._sequence if not isinstance(layer, InputLayer)]
 
     def add(self, layer: Any, rebuild: bool = True) -> None:
-        """Puts a layer at the end.
+        """Adds a layer at the end.
 
         Raises:
-          ValueError: it is no layer, or has the name of another one.
+          ValueError: if `layer` is not a layer or has the name of another layer.
         """
         self._append(layer)
         if rebuild:
@@ -93,7 +93,7 @@ class Sequential(Model):
         self._sequence.append(layer)
 
     def pop(self, rebuild: bool = True) -> Any:
-        """Takes the last layer away, and returns it."""
+        """Removes and returns the last layer."""
         layer = self._sequence.pop()
         self.built, self._functional = False, None
         if rebuild:
@@ -109,13 +109,13 @@ class Sequential(Model):
             self.build(self._sequence[0].batch_shape)
 
     def build(self, input_shape: Any = None) -> None:
-        """Makes the weights.
+        """Creates the weights.
 
         Args:
-          input_shape: with the batch, `None` for any.
+          input_shape: shape including the batch; use None for any length.
 
         Raises:
-          ValueError: there is no layer.
+          ValueError: if the model has no layers.
         """
         if not self._sequence:
             raise ValueError(
@@ -148,7 +148,7 @@ class Sequential(Model):
     # Calling
 
     def call(self, inputs: Any, training: Any = None, mask: Any = None) -> Any:
-        """Hands the input through all layers."""
+        """Passes the input through all layers."""
         x = inputs
         layers = self._sequence
         if self._functional is not None:
@@ -171,10 +171,10 @@ class Sequential(Model):
         return x if x is not (args[0] if args else None) else KerasTensor(x.shape, x.dtype)
 
     def compute_output_shape(self, input_shape: Any) -> Any:
-        """Returns the shape of the results for that of the inputs."""
+        """Returns the shape of the results for given input shapes."""
         return self.compute_output_spec(KerasTensor(input_shape, self.compute_dtype)).shape
 
-    # What it is
+    # Inputs and outputs
 
     def _require_functional(self, attribute: str) -> Any:
         if self._functional is None:
@@ -183,12 +183,12 @@ class Sequential(Model):
 
     @property
     def inputs(self) -> Any:
-        """The symbolic input, in a list."""
+        """A list with the symbolic input."""
         return self._require_functional("inputs").inputs
 
     @property
     def outputs(self) -> Any:
-        """The symbolic output, in a list."""
+        """A list with the symbolic output."""
         return self._require_functional("outputs").outputs
 
     @property
@@ -217,15 +217,15 @@ class Sequential(Model):
 
     @property
     def input_names(self) -> list[str]:
-        """What the input is called, in a list."""
+        """A list with the name of the input."""
         return self._require_functional("inputs").input_names
 
     @property
     def output_names(self) -> list[str]:
-        """What the output is called, in a list."""
+        """A list with the name of the output."""
         return self._require_functional("outputs").output_names
 
-    # How to make another
+    # Creating the model again
 
     def get_config(self) -> dict[str, Any]:
         config: dict[str, Any] = {

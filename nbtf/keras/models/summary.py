@@ -1,4 +1,4 @@
-"""How a model is shown: a table of its layers, with the shapes of their results and the numbers of their weights."""
+"""The summary of a model: a table of its layers with the shapes of their results and the numbers of their weights."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from nbtf.keras.operation import node_of
 
 
 class _Layout(NamedTuple):
-    """The columns: their titles, how they stand, and where they end, as parts of a line."""
+    """The columns: titles, alignment, and ends as fractions of the line."""
 
     titles: list[str]
     aligns: list[Callable[[str, int], str]]
@@ -63,7 +63,7 @@ def print_summary(
 
 
 def is_chain(model: Any) -> bool:
-    """Tells whether each layer takes the results of the one before it, and nothing else."""
+    """Returns whether each layer receives the results of the previous one and nothing else."""
     nodes = getattr(model, "_nodes", None)
     if nodes is None:
         return True
@@ -115,7 +115,7 @@ def _count_text(operation: Any) -> str:
 
 
 def shape_text(operation: Any) -> str:
-    """Returns the shape of a layer's results as text; `?` if it is not known."""
+    """Returns the shape of a layer's results as text; `?` if it is unknown."""
     if operation._inbound_nodes:
         outputs = operation._inbound_nodes[-1].outputs
         shapes = [str(tensor.shape) for tensor in nest.flatten(outputs)]
@@ -128,7 +128,7 @@ def shape_text(operation: Any) -> str:
         return "?"
     try:
         return str(operation.compute_output_shape(shape))
-    except (NotImplementedError, TypeError, ValueError, AttributeError):  # `call` may not like stand-ins
+    except (NotImplementedError, TypeError, ValueError, AttributeError):  # `call` may fail with symbolic tensors
         return "?"
 
 
@@ -161,7 +161,7 @@ def _table(layout: _Layout, rows: list[list[str]], length: int) -> Iterator[str]
 
 
 def _widths(layout: _Layout, length: int) -> list[int]:
-    """Returns how wide the columns are between their bars, which take part of the line from each in turn."""
+    """Returns the widths of the columns, after distributing the space for the bars among them."""
     ends = [int(end * length) for end in layout.ends]
     widths = [end - begin for begin, end in zip([0, *ends[:-1]], ends, strict=True)]
     if min(widths) < 4:
@@ -187,7 +187,7 @@ def _lines(cells: list[str], layout: _Layout, widths: list[int], bar: str) -> It
 
 
 def _wrap_text(text: str, width: int) -> list[str]:
-    """Returns a text in lines that are not too long; words that are end with `…`."""
+    """Returns a text wrapped to lines of this width; longer words are cut and end with `…`."""
     indent = len(text) - len(text.lstrip())
     lines, line = list[str](), ""
     for word in text.split():
@@ -224,7 +224,7 @@ def _sizes(weights: Sequence[Any]) -> str:
 
 
 def readable(nbytes: float) -> str:
-    """Returns a number of bytes in the unit that suits it.
+    """Returns a number of bytes as text in a suitable unit.
 
     >>> readable(104), readable(213 * 1024)
     ('104.00 B', '213.00 KB')

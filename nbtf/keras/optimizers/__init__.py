@@ -1,4 +1,4 @@
-"""`tf.keras.optimizers`: how weights are changed."""
+"""`tf.keras.optimizers`: algorithms that update weights."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _BY_LOWER_NAME = {name.lower(): optimizer_class for name, optimizer_class in _KN
 
 
 def get(identifier: Any) -> Any:
-    """Returns an optimizer for a name, a config or an object; None for None.
+    """Returns the optimizer for a name, a config or an object; None for None.
 
     >>> tf.keras.optimizers.get("sgd").name.partition("_")[0]
     'sgd'
@@ -49,7 +49,7 @@ def serialize(optimizer: Any) -> Any:
 
 
 def deserialize(config: Any, custom_objects: Any = None) -> Any:
-    """Makes an optimizer of what `serialize` returned."""
+    """Creates an optimizer from the result of `serialize`."""
     return deserialized(config, custom_objects, _KNOWN)
 
 

@@ -1,7 +1,7 @@
-"""Which copies of the weights does an optimizer change, and which need no computing, since they are one with others?
+"""The copies of weights that an optimizer updates, without computing identical updates twice.
 
-Under a strategy a weight has a copy on each device. Arrays never change, so equal copies on the CPUs of one computer
-are one array as long as they are changed alike. Where nobody listens, such copies are computed once.
+Under a strategy a weight has a copy on each device. Arrays are immutable, so equal copies on the CPUs of one computer
+share one array as long as they are updated alike. While no observer is registered, such copies are computed once.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from nbtf.keras.variables import Variable
 
 
 class Copy(NamedTuple):
-    """The copies of all weights on one device, with their gradients and what is kept beside each weight."""
+    """The copies of all weights on one device, with their gradients and slots."""
 
     grads: list[Any]
     weights: list[Any]
@@ -24,41 +24,41 @@ class Copy(NamedTuple):
 
     @property
     def variables(self) -> list[Any]:
-        """What an optimizer changes."""
+        """The variables that an optimizer changes."""
         return [*self.weights, *chain.from_iterable(self.slots)]
 
     def arrays(self) -> list[Any] | None:
-        """Returns all arrays, where nobody sees which ops make them; None elsewhere."""
+        """Returns all arrays if no observer sees the ops that compute them; otherwise None."""
         if HERE.first is None or not all([weight._device.on_host for weight in self.weights]):
             return None
         arrays = [getattr(tensor, "_array", None) for tensor in (*self.variables, *self.grads)]
         return None if any([array is None for array in arrays]) else arrays
 
     def follow(self, leader: Leader) -> bool:
-        """Becomes one with a copy that has been changed, if it was before; tells whether it did."""
+        """Shares the new arrays of an updated copy if the old ones were the same; returns whether it did."""
         arrays = self.arrays()
         if arrays is None or any([array is not first for array, first in zip(arrays, leader.old_arrays, strict=True)]):
             return False
         for variable, first in zip(self.variables, leader.copy.variables, strict=True):
-            if not variable._moved(first._array):  # somebody else changes it, too
+            if not variable._moved(first._array):  # something else changed the variable
                 variable.assign(first.read_value())
         return True
 
 
 class Leader(NamedTuple):
-    """A copy that has been changed, and what its arrays were."""
+    """A copy that has been updated, and its arrays before the update."""
 
     copy: Copy
     old_arrays: list[Any]
 
 
 def copies_of(grads: Sequence[Any], weights: Sequence[Any], slots: Sequence[Sequence[Any]]) -> Iterator[Copy]:
-    """Yields what stands on each device; most weights have one copy.
+    """Yields the copies on each device; most weights have one copy.
 
     Args:
-      grads: the gradients, each one for all devices or with a value for each.
+      grads: gradients, each either one for all devices or with one value per device.
       weights: the weights.
-      slots: what is kept beside each weight.
+      slots: the slots of each weight.
     """
     weight_copies = [values_of(weight) for weight in weights]
     slot_copies = [[values_of(slot) for slot in weight_slots] for weight_slots in slots]
@@ -75,11 +75,11 @@ def copies_of(grads: Sequence[Any], weights: Sequence[Any], slots: Sequence[Sequ
 
 
 def bare(weight: Any) -> Any:
-    """Returns the `tf.Variable` behind a weight, with all its copies."""
+    """Returns the `tf.Variable` of a weight, including all its copies."""
     return weight.handle if isinstance(weight, Variable) else weight
 
 
 def values_of(weight: Any) -> tuple[Any, ...]:
-    """Returns the copies of a weight; most have one."""
+    """Returns the copies of a weight; most weights have one copy."""
     variable = bare(weight)
     return variable.values if isinstance(variable, distribute.DistributedValues) else (variable,)

@@ -1,4 +1,4 @@
-"""The optimizers: by what formula each changes a weight."""
+"""The optimizers and the formulas by which they update a weight."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ def _bias_correction(beta: float, number: int, variable: Any) -> Any:
 
 
 def _bias_free_rate(step: Step, beta_1: float, beta_2: float, variable: Any) -> float:
-    """Returns the learning rate that makes up for means that began with 0."""
+    """Returns the learning rate corrected for running means that start at 0."""
     rate = np.sqrt(_bias_correction(beta_2, step.number, variable)) / _bias_correction(beta_1, step.number, variable)
     return float(variable.dtype.np_dtype.type(step.rate) * rate)
 
 
 class SGD(Optimizer):
-    """Gradient descent, with momentum if wanted.
+    """Implements gradient descent, optionally with momentum.
 
     Args:
-      momentum: how much of the last change is made again.
-      nesterov: whether the gradient is looked at after that change.
+      momentum: fraction of the previous update that is repeated; 0 by default.
+      nesterov: whether to use Nesterov momentum; false by default.
 
     >>> w = tf.Variable(1.0)
     >>> _ = tf.keras.optimizers.SGD(0.5).apply_gradients([(tf.constant(1.0), w)])
@@ -49,7 +49,7 @@ class SGD(Optimizer):
         super().__init__(learning_rate, **kwargs)
 
     def update(self, step: Step, gradient: Any, variable: Any, *slots: Any) -> None:
-        """Takes a step down the gradient."""
+        """Updates a weight."""
         change = multiply(gradient, step.rate)
         if not self.momentum:
             variable.assign_sub(change)
@@ -60,13 +60,13 @@ class SGD(Optimizer):
 
 
 class Adam(Optimizer):
-    """Steps of about equal size for all elements: running means of the gradient and of its square.
+    """Implements Adam, which scales updates by running means of the gradient and of its square.
 
     Args:
-      beta_1: how slowly the mean of the gradient follows.
-      beta_2: how slowly that of its square follows.
-      epsilon: keeps the division finite.
-      amsgrad: whether the largest mean of squares so far counts.
+      beta_1: decay rate of the mean of the gradient; 0.9 by default.
+      beta_2: decay rate of the mean of its square; 0.999 by default.
+      epsilon: number that keeps the division finite; 1e-7 by default.
+      amsgrad: whether to use the largest mean of squares so far; false by default.
     """
 
     _config = ("beta_1", "beta_2", "epsilon", "amsgrad")
@@ -88,7 +88,7 @@ class Adam(Optimizer):
         super().__init__(learning_rate, **kwargs)
 
     def update(self, step: Step, gradient: Any, variable: Any, *slots: Any) -> None:
-        """Takes a step."""
+        """Updates a weight."""
         mean, squares = slots[0], slots[1]
         rate = _bias_free_rate(step, self.beta_1, self.beta_2, variable)
         mean.assign_add(multiply(subtract(gradient, mean), 1 - self.beta_1))
@@ -100,11 +100,11 @@ class Adam(Optimizer):
 
 
 class AdamW(Adam):
-    """`Adam` whose weights decay.
+    """Implements `Adam` with weight decay.
 
     Args:
-      weight_decay: how much of each weight is taken away in a step, times the learning rate.
-      **kwargs: as for `Adam`.
+      weight_decay: fraction of each weight to subtract per step, multiplied by the learning rate.
+      **kwargs: as in `Adam`.
     """
 
     def __init__(self, learning_rate: Any = 0.001, weight_decay: float = 0.004, **kwargs: Any) -> None:
@@ -114,7 +114,7 @@ class AdamW(Adam):
 
 
 class _Moments(Optimizer):
-    """Keeps a running mean of the gradient, and how large gradients are."""
+    """Base class of optimizers that keep a running mean of the gradient and a measure of its size."""
 
     _config = ("beta_1", "beta_2", "epsilon")
 
@@ -133,18 +133,18 @@ class _Moments(Optimizer):
 
 
 class Adamax(_Moments):
-    """`Adam` with the largest gradient instead of the mean of squares.
+    """Implements `Adam` with the largest gradient instead of the mean of squares.
 
     Args:
-      beta_1: how slowly the mean of the gradient follows.
-      beta_2: how slowly the largest one is forgotten.
-      epsilon: keeps the division finite.
+      beta_1: decay rate of the mean of the gradient; 0.9 by default.
+      beta_2: decay rate of the largest gradient; 0.999 by default.
+      epsilon: number that keeps the division finite; 1e-7 by default.
     """
 
     SLOTS: tuple[str, ...] = ("momentum", "norm")
 
     def update(self, step: Step, gradient: Any, variable: Any, *slots: Any) -> None:
-        """Takes a step."""
+        """Updates a weight."""
         mean, largest = slots
         mean.assign_add(multiply(subtract(gradient, mean), 1 - self.beta_1))
         largest.assign(maximum(multiply(largest, self.beta_2), abs(gradient)))
@@ -153,12 +153,12 @@ class Adamax(_Moments):
 
 
 class Nadam(_Moments):
-    """`Adam` that looks one step ahead, as Nesterov's momentum does.
+    """Implements `Adam` with Nesterov momentum.
 
     Args:
-      beta_1: how slowly the mean of the gradient follows.
-      beta_2: how slowly that of its square follows.
-      epsilon: keeps the division finite.
+      beta_1: decay rate of the mean of the gradient; 0.9 by default.
+      beta_2: decay rate of the mean of its square; 0.999 by default.
+      epsilon: number that keeps the division finite; 1e-7 by default.
     """
 
     SLOTS: tuple[str, ...] = ("momentum", "velocity")
@@ -169,7 +169,7 @@ class Nadam(_Moments):
         return self.beta_1 * (1.0 - 0.5 * 0.96**number)
 
     def _product_up_to(self, number: int) -> float:
-        """Returns the product of the shares of all steps; it is counted anew only after a jump."""
+        """Returns the product of the momentum factors of all steps, recomputed only if the step number went back."""
         counted, product = self._product if self._product[0] <= number else (0, 1.0)
         for step in range(counted + 1, number + 1):
             product *= self._share(step)
@@ -177,7 +177,7 @@ class Nadam(_Moments):
         return product
 
     def update(self, step: Step, gradient: Any, variable: Any, *slots: Any) -> None:
-        """Takes a step."""
+        """Updates a weight."""
         mean, squares = slots
         now, ahead = self._share(step.number), self._share(step.number + 1)
         product = self._product_up_to(step.number)
@@ -189,13 +189,13 @@ class Nadam(_Moments):
 
 
 class RMSprop(Optimizer):
-    """Gradients divided by the root of a running mean of their squares.
+    """Divides gradients by the root of a running mean of their squares.
 
     Args:
-      rho: how slowly the mean follows.
-      momentum: how much of the last change is made again.
-      epsilon: keeps the division finite.
-      centered: whether the spread around the mean gradient counts, instead of the mean square.
+      rho: decay rate of the mean; 0.9 by default.
+      momentum: fraction of the previous update that is repeated; 0 by default.
+      epsilon: number that keeps the division finite; 1e-7 by default.
+      centered: whether to use the variance of the gradient instead of its mean square; false by default.
     """
 
     _config = ("rho", "momentum", "epsilon", "centered")
@@ -221,7 +221,7 @@ class RMSprop(Optimizer):
         super().__init__(learning_rate, **kwargs)
 
     def update(self, step: Step, gradient: Any, variable: Any, *slots: Any) -> None:
-        """Takes a step."""
+        """Updates a weight."""
         squares = slots[0]
         squares.assign(add(multiply(squares, self.rho), multiply(square(gradient), 1 - self.rho)))
         spread: Any = squares
@@ -236,22 +236,22 @@ class RMSprop(Optimizer):
 
 
 class _Accumulating(Optimizer):
-    """Has a sum beside each weight that begins with another number than 0."""
+    """Base class of optimizers with a sum per weight that need not start at 0."""
 
     initial_accumulator_value: float
 
     def first(self, slot: str, variable: Any) -> Any:
-        """Returns what a slot begins with."""
+        """Returns the initial value of a slot."""
         start = self.initial_accumulator_value if slot == "accumulator" else 0.0
         return super().first(slot, variable) + convert_to_tensor(start, variable.dtype)
 
 
 class Adagrad(_Accumulating):
-    """Gradients divided by the root of the sum of all their squares so far.
+    """Divides gradients by the root of the sum of all their squares so far.
 
     Args:
-      initial_accumulator_value: what the sum begins with.
-      epsilon: keeps the division finite.
+      initial_accumulator_value: initial value of the sum; 0.1 by default.
+      epsilon: number that keeps the division finite; 1e-7 by default.
     """
 
     SLOTS: tuple[str, ...] = ("accumulator",)
@@ -265,17 +265,17 @@ class Adagrad(_Accumulating):
         super().__init__(learning_rate, **kwargs)
 
     def update(self, step: Step, gradient: Any, variable: Any, *slots: Any) -> None:
-        """Takes a step."""
+        """Updates a weight."""
         slots[0].assign_add(square(gradient))
         variable.assign_sub(multiply(gradient, step.rate) / sqrt(add(slots[0], self.epsilon)))
 
 
 class Adadelta(Optimizer):
-    """Steps in proportion to the size of the last ones.
+    """Implements Adadelta, whose updates are in proportion to the size of previous ones.
 
     Args:
-      rho: how slowly the means follow.
-      epsilon: keeps the division finite.
+      rho: decay rate of the means; 0.95 by default.
+      epsilon: number that keeps the division finite; 1e-7 by default.
     """
 
     SLOTS: tuple[str, ...] = ("accumulated_grad", "accumulated_delta_var")
@@ -287,7 +287,7 @@ class Adadelta(Optimizer):
         super().__init__(learning_rate, **kwargs)
 
     def update(self, step: Step, gradient: Any, variable: Any, *slots: Any) -> None:
-        """Takes a step."""
+        """Updates a weight."""
         squares, changes = slots
         squares.assign(add(multiply(squares, self.rho), multiply(square(gradient), 1 - self.rho)))
         change = multiply(multiply(gradient, sqrt(add(changes, self.epsilon)) / sqrt(add(squares, self.epsilon))), -1.0)
@@ -296,11 +296,11 @@ class Adadelta(Optimizer):
 
 
 class Lion(Optimizer):
-    """Steps of equal size for all elements: the sign of a running mean.
+    """Implements Lion, which updates all elements by the same amount: the sign of a running mean.
 
     Args:
-      beta_1: how much of the mean counts beside the gradient.
-      beta_2: how slowly the mean follows.
+      beta_1: weight of the mean relative to the gradient; 0.9 by default.
+      beta_2: decay rate of the mean; 0.99 by default.
     """
 
     SLOTS: tuple[str, ...] = ("momentum",)
@@ -317,7 +317,7 @@ class Lion(Optimizer):
         super().__init__(learning_rate, **kwargs)
 
     def update(self, step: Step, gradient: Any, variable: Any, *slots: Any) -> None:
-        """Takes a step."""
+        """Updates a weight."""
         direction = sign(add(multiply(slots[0], self.beta_1), multiply(gradient, 1 - self.beta_1)))
         variable.assign_sub(multiply(direction, step.rate))
         slots[0].assign(add(multiply(slots[0], self.beta_2), multiply(gradient, 1 - self.beta_2)))
@@ -333,15 +333,15 @@ _NEVER_NEGATIVE = (
 
 
 class Ftrl(_Accumulating):
-    """Follows the regularised leader: weights that stay small or become zero.
+    """Implements FTRL ("follow the regularized leader"), which keeps weights small or at zero.
 
     Args:
-      learning_rate_power: by which power of the sum of squares steps shrink.
-      initial_accumulator_value: what the sum begins with.
-      l1_regularization_strength: what sizes cost.
-      l2_regularization_strength: what squares cost.
-      l2_shrinkage_regularization_strength: what squares cost in the gradient alone.
-      beta: added to the root of the sum.
+      learning_rate_power: power of the sum of squares by which updates shrink; -0.5 by default.
+      initial_accumulator_value: initial value of the sum; 0.1 by default.
+      l1_regularization_strength: penalty for absolute values; 0 by default.
+      l2_regularization_strength: penalty for squares; 0 by default.
+      l2_shrinkage_regularization_strength: penalty for squares in the gradient alone; 0 by default.
+      beta: number added to the root of the sum; 0 by default.
     """
 
     SLOTS: tuple[str, ...] = ("accumulator", "linear")
@@ -381,7 +381,7 @@ class Ftrl(_Accumulating):
         super().__init__(learning_rate, **kwargs)
 
     def update(self, step: Step, gradient: Any, variable: Any, *slots: Any) -> None:
-        """Takes a step."""
+        """Updates a weight."""
         sums, linear = slots
         power = -self.learning_rate_power
         ridge = self.l2_regularization_strength + self.beta / (2.0 * step.rate)

@@ -1,4 +1,4 @@
-"""Training with half precision: losses are scaled up, so that small gradients do not vanish."""
+"""Training in half precision with scaled losses, so that small gradients do not vanish."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from nbtf.keras.variables import Variable
 
 
 class LossScaleOptimizer(Optimizer):
-    """Wraps an optimizer: gradients of a scaled loss are divided by the scale, and left out when they overflow.
+    """Wraps an optimizer: divides the gradients of a scaled loss by the scale, and skips steps that overflow.
 
     Args:
-      inner_optimizer: the optimizer that makes the steps.
-      initial_scale: the first scale; it is halved after an overflow.
-      dynamic_growth_steps: after how many steps without one it is doubled.
+      inner_optimizer: optimizer that updates the weights.
+      initial_scale: initial scale, which is halved after an overflow; 32768 by default.
+      dynamic_growth_steps: number of steps without overflow after which the scale is doubled; 2000 by default.
     """
 
     def __init__(
@@ -39,7 +39,7 @@ class LossScaleOptimizer(Optimizer):
 
     @property
     def learning_rate(self) -> Any:
-        """That of the inner optimizer."""
+        """The learning rate of the inner optimizer."""
         return self.inner_optimizer.learning_rate if hasattr(self, "inner_optimizer") else None
 
     @learning_rate.setter
@@ -48,17 +48,17 @@ class LossScaleOptimizer(Optimizer):
 
     @property
     def iterations(self) -> Variable:
-        """How many steps were made."""
+        """The number of completed steps."""
         return self.inner_optimizer.iterations
 
     @property
     def variables(self) -> list[Variable]:
-        """The scale and its counter, once it is built, and all numbers of the inner optimizer."""
+        """The scale and its counter if built, followed by all variables of the inner optimizer."""
         scale_and_counter = [self.step_counter, self.dynamic_scale] if self.built else []
         return [*scale_and_counter, *self.inner_optimizer.variables]
 
     def build(self, variables: Iterable[Any]) -> None:
-        """Makes the scale, its counter, and what the inner optimizer keeps beside each weight."""
+        """Creates the scale, its counter and the slots of the inner optimizer."""
         if self.built:
             return
         with in_earnest(), inside(self.name):
@@ -71,11 +71,11 @@ class LossScaleOptimizer(Optimizer):
         return Variable(value, dtype=dtype, trainable=False, name=name, aggregation="only_first_replica")
 
     def scale_loss(self, loss: Any) -> Any:
-        """Returns the loss times the scale: what gradients are taken of."""
+        """Returns the loss multiplied by the scale, for computing gradients."""
         return multiply(loss, self.dynamic_scale.value if self.built else self.initial_scale)
 
     def apply(self, grads: Sequence[Any], trainable_variables: Sequence[Any] | None = None) -> None:
-        """Divides gradients by the scale and applies them, unless one has overflowed."""
+        """Divides gradients by the scale and applies them, unless one overflowed."""
         if not self.built:
             self.build(self.inner_optimizer._weights if trainable_variables is None else list(trainable_variables))
         scale = float(self.dynamic_scale)
@@ -93,7 +93,7 @@ class LossScaleOptimizer(Optimizer):
             self.step_counter.assign_add(1)
 
     def finalize_variable_values(self, var_list: Any) -> None:
-        """Gives the weights their averages, if the inner optimizer keeps them."""
+        """Sets the weights to their averages if the inner optimizer keeps averages."""
         self.inner_optimizer.finalize_variable_values(var_list)
 
     def get_config(self) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""What every optimizer does: it keeps numbers beside each weight, and changes the weights against their gradients."""
+"""The base class of optimizers, which keep slots for each weight and update weights by their gradients."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ from nbtf.keras.registry import serialized
 from nbtf.keras.variables import Variable
 
 _BUILDING = new_lock()
-"""One for all optimizers, which are pickled and copied, and built once."""
+"""Shared by all optimizers: they are pickled and copied, and built only once."""
 
 
 class Step(NamedTuple):
-    """What the formula of an optimizer needs to know of a step: its number, from 1, and the learning rate."""
+    """The arguments of a formula that concern a step: its number, counted from 1, and the learning rate."""
 
     number: int
     rate: float
@@ -44,38 +44,38 @@ _OPTIONS = (
     "weight_decay clipnorm global_clipnorm clipvalue use_ema ema_momentum ema_overwrite_frequency loss_scale_factor "
     "gradient_accumulation_steps"
 ).split()
-"""What every optimizer can be told."""
+"""The arguments of every optimizer."""
 
 
 class Optimizer(Trackable):
-    """Subclass it, name the numbers kept beside each weight in `SLOTS`, and write `update`.
+    """Base class of optimizers. Subclass it, list the slots kept for each weight in `SLOTS`, and define `update`.
 
-    In a replica of a strategy gradients are added up over all replicas first, and each changes its own copy of the
-    weights; across replicas all copies are changed.
+    In a replica of a strategy, gradients are first added up over all replicas, and then each replica updates its own
+    copy of the weights. In cross-replica context all copies are updated.
 
     Args:
       learning_rate: a number, a schedule, or a function without arguments.
-      weight_decay: how much of each weight is taken away in a step, times the learning rate.
-      clipnorm: the longest gradient of a weight.
-      clipvalue: the largest element of a gradient.
-      global_clipnorm: the longest gradient of all weights together.
-      use_ema: whether averages of the weights are kept.
-      ema_momentum: how slowly these follow.
-      ema_overwrite_frequency: after how many steps the weights become their averages.
-      loss_scale_factor: by which the loss was multiplied, and gradients are divided.
-      gradient_accumulation_steps: how many gradients are averaged for one step.
-      name: of the optimizer.
+      weight_decay: fraction of each weight to subtract per step, multiplied by the learning rate.
+      clipnorm: largest norm of the gradient of a weight.
+      clipvalue: largest absolute value of an element of a gradient.
+      global_clipnorm: largest norm of all gradients together.
+      use_ema: whether to keep running averages of the weights; false by default.
+      ema_momentum: decay rate of these averages; 0.99 by default.
+      ema_overwrite_frequency: number of steps after which weights are set to their averages; None for never.
+      loss_scale_factor: factor of the loss, by which gradients are divided.
+      gradient_accumulation_steps: number of gradients to average for one step.
+      name: name of the optimizer.
 
     Raises:
-      ValueError: two ways of clipping at once, or an argument that nobody knows.
+      ValueError: if more than one clipping argument is set, or if an argument is unknown.
     """
 
     SLOTS: tuple[str, ...] = ()
     _config: tuple[str, ...] = ()
-    """The attributes that say how an optimizer was made, beside those of all optimizers."""
+    """The attributes that define how an optimizer was created, besides those of all optimizers."""
 
     def __copy__(self) -> Self:
-        """Returns a deep copy: objects of Keras share no variables."""
+        """Returns a deep copy, because Keras objects share no variables."""
         return deepcopy(self)
 
     def __init__(
@@ -93,7 +93,7 @@ class Optimizer(Trackable):
         name: str | None = None,
         **kwargs: Any,
     ) -> None:
-        """Makes the counter of steps and the learning rate; what is kept beside weights comes with `build`."""
+        """Creates the step counter and the learning rate; `build` creates the slots."""
         if "lr" in kwargs and is_legacy():
             learning_rate = kwargs.pop("lr")
         if kwargs.pop("decay", None) is not None:
@@ -147,16 +147,16 @@ class Optimizer(Trackable):
             aggregation="only_first_replica",
         )
 
-    # ---- what it keeps
+    # ---- Variables
 
     @property
     def iterations(self) -> Variable:
-        """How many steps were made."""
+        """The number of completed steps."""
         return self._iterations
 
     @property
     def learning_rate(self) -> Any:
-        """The learning rate: a variable, or the present value of a schedule. A number or a schedule can be set."""
+        """The learning rate: a variable, or the current value of a schedule. Can be set to a number or a schedule."""
         if isinstance(self._rate, Variable):
             return self._rate
         return self._rate(self._iterations) if isinstance(self._rate, LearningRateSchedule) else self._rate()
@@ -176,13 +176,13 @@ class Optimizer(Trackable):
 
     @property
     def lr(self) -> Any:
-        """The learning rate as Keras 2 calls it; Keras 3 has no such attribute."""
+        """The learning rate by its name in Keras 2; Keras 3 has no such attribute."""
         self._check_legacy()
         return self.learning_rate
 
     @lr.setter
     def lr(self, value: Any) -> None:
-        self._check_legacy()  # Keras 3 would keep the number and go on with the old rate
+        self._check_legacy()  # Keras 3 would store the number and keep the old rate
         self.learning_rate = value
 
     def _check_legacy(self) -> None:
@@ -191,28 +191,28 @@ class Optimizer(Trackable):
 
     @property
     def variables(self) -> list[Variable]:
-        """All numbers it keeps: steps, learning rate, and what is kept beside each weight, weight by weight."""
+        """All variables: step counter, learning rate, and the slots of each weight in order."""
         first = [self._iterations, *([self._rate] if isinstance(self._rate, Variable) else [])]
         return first + [slot for slots in self._slots for slot in slots]
 
     def build(self, variables: Iterable[Any]) -> None:
-        """Makes what is kept beside each weight.
+        """Creates the slots of each weight.
 
-        It is stored beside the weight; where a function is traced, on the device that is asked for, as in TensorFlow.
+        A slot is stored on the device of its weight; in a traced function, on the requested device, as in TensorFlow.
 
         Args:
-          variables: the weights, as Keras or as `tf.Variable`.
+          variables: the weights, as Keras variables or as `tf.Variable`.
 
         Raises:
-          RuntimeError: if the optimizer was made in the scope of another strategy.
+          RuntimeError: if the optimizer was created in the scope of another strategy.
         """
         is_traced = open_graph() is not None
-        with _BUILDING, in_earnest():  # threads that share the optimizer come to their first step together
+        with _BUILDING, in_earnest():  # threads that share the optimizer may reach their first step at the same time
             if not self.built:
                 keeping(SLOTS, self._build, list(variables), is_traced)
 
     def _build(self, weights: list[Any], is_traced: bool) -> None:
-        """Makes all of it before it shows any: whoever comes between sees an optimizer that is not built."""
+        """Creates all slots before it stores any, so that other threads never see a partly built optimizer."""
         names = self._slot_names()
         slots: list[list[Variable]] = []
         if weights:
@@ -229,16 +229,16 @@ class Optimizer(Trackable):
         self._places = {id(bare(weight)): index for index, weight in enumerate(self._weights)}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        """Takes what a copy or a pickle is made of; its weights are not those of the original."""
+        """Restores a copy or a pickle, whose weights differ from those of the original."""
         self.__dict__.update(state)
         if self.built:
             self._number_weights()
 
     def check_strategy(self) -> None:
-        """Raises an error if slots would belong to a strategy that is not the optimizer's.
+        """Checks that slots would be created under the optimizer's own strategy.
 
         Raises:
-          RuntimeError: if the optimizer was made in the scope of another strategy than the one that is open.
+          RuntimeError: if the optimizer was not created in the scope of the current strategy.
         """
         if self._slot_names():
             self._strategy.check_open()
@@ -248,7 +248,7 @@ class Optimizer(Trackable):
         return (*names, "gradient_accumulator") if self.gradient_accumulation_steps else names
 
     def _slot(self, weight: Any, name: str) -> Variable:
-        """Makes one number beside each element of a weight."""
+        """Creates a slot with the shape of a weight."""
         value = bare(weight)
         path = getattr(weight, "path", None) or value.name
         with inside(self.name):
@@ -259,46 +259,46 @@ class Optimizer(Trackable):
             )
 
     def first(self, slot: str, variable: Any) -> Any:
-        """Returns what a slot begins with."""
+        """Returns the initial value of a slot."""
         return zeros(variable.shape, variable.dtype)
 
     def exclude_from_weight_decay(self, var_list: Any = None, var_names: Sequence[str] | None = None) -> None:
-        """Has weights not decay: those given, and those whose names contain a text."""
+        """Excludes weights from weight decay: the given ones, and those whose names contain a given text."""
         self._no_decay += [*(variable.path for variable in var_list or ()), *(var_names or ())]
 
-    # ---- steps
+    # ---- Steps
 
     def apply_gradients(self, grads_and_vars: Iterable[tuple[Any, Any]], **ignored: Any) -> Variable:
-        """Changes weights against their gradients.
+        """Updates weights by their gradients.
 
         Args:
-          grads_and_vars: pairs of gradient and weight; pairs without a gradient are left out.
-          **ignored: accepted for older programs.
+          grads_and_vars: pairs of gradient and weight; pairs without a gradient are skipped.
+          **ignored: arguments of older programs.
 
         Returns:
-          The counter of steps.
+          The step counter.
 
         Raises:
-          ValueError: there is no gradient at all, or a weight that is not one of those it was built for.
+          ValueError: if all gradients are None, or if the optimizer was built without one of the weights.
         """
         pairs = list(grads_and_vars)
         self.apply([grad for grad, _ in pairs], [weight for _, weight in pairs])
         return self._iterations
 
     def apply(self, grads: Sequence[Any], trainable_variables: Sequence[Any] | None = None) -> None:
-        """Changes weights against their gradients.
+        """Updates weights by their gradients.
 
         Args:
-          grads: the gradients; None for a weight that has none.
-          trainable_variables: the weights; those it was built for when None.
+          grads: the gradients; None for a weight without a gradient.
+          trainable_variables: the weights; by default those for which the optimizer was built.
 
         Raises:
-          ValueError: there is no gradient at all, or a weight that is not one of those it was built for.
+          ValueError: if all gradients are None, or if the optimizer was built without one of the weights.
         """
         weights = self._weights if trainable_variables is None else list(trainable_variables)
         if len(grads) != len(weights):
             raise ValueError(
-                f"There are {len(grads)} gradients for {len(weights)} variables; each variable takes one, or None."
+                f"Received {len(grads)} gradients for {len(weights)} variables. Pass one gradient or None for each."
             )
         if all(grad is None for grad in grads):
             raise ValueError("No gradients provided for any variable.")
@@ -311,23 +311,23 @@ class Optimizer(Trackable):
 
     @during(UPDATE)
     def _apply_all(self, strategy: Any, grads: Sequence[Any], weights: Sequence[Any]) -> None:
-        """Is called outside of replicas: all copies are within reach."""
+        """Updates all copies, outside of the replicas, where every copy can be reached."""
         if not self.built:
             self.build(weights)
         graph = open_graph()
         if not hasattr(graph, "call_with"):
             self._apply_sums(self._summed(strategy, grads, weights), weights)
             return
-        # The formulas take Python numbers, such as that of the step: they are no ops of the graph, as sums are.
+        # The formulas use Python numbers, such as the step number; unlike the sums, they are not ops of the graph.
         graph.call_with("ApplyGradients", self._apply_sums, self._summed(strategy, grads, weights), list(weights))
 
     def _check_strategy(self, strategy: Any, weights: Sequence[Any]) -> None:
-        """Refuses weights and an optimizer that were not made for the strategy whose replicas train.
+        """Checks that weights and optimizer were created for the strategy whose replicas train.
 
         Raises:
-          RuntimeError: if what it keeps beside weights would belong to another strategy, in TensorFlow's words.
-          ValueError: if what it keeps would be beside a weight of no strategy, in TensorFlow's words.
-          AssertionError: if a weight has no copy for each replica: it would be changed once a replica.
+          RuntimeError: if the slots would belong to another strategy.
+          ValueError: if a slot would belong to a weight outside of any strategy.
+          AssertionError: if a weight has no copy for each replica, and would be updated once per replica.
         """
         self.check_strategy()
         for weight in map(bare, weights):
@@ -339,7 +339,7 @@ class Optimizer(Trackable):
             strategy._copies_of(weight)
 
     def _summed(self, strategy: Any, grads: Sequence[Any], weights: Sequence[Any]) -> list[Any]:
-        """Returns the gradients, those of several replicas added up."""
+        """Returns the gradients, added up over the replicas."""
         sums = list(grads)
         distributed = [number for number, grad in enumerate(grads) if isinstance(grad, distribute.DistributedValues)]
         if strategy.num_replicas_in_sync > 1 and distributed:
@@ -350,7 +350,7 @@ class Optimizer(Trackable):
         return sums
 
     def _apply_sums(self, grads: Sequence[Any], weights: Sequence[Any]) -> None:
-        """Changes all copies of the weights that have a gradient."""
+        """Updates all copies of the weights that have a gradient."""
         grads_and_slots = [
             (grad, self._slot_of(weight)) for grad, weight in zip(grads, weights, strict=True) if grad is not None
         ]
@@ -386,7 +386,7 @@ class Optimizer(Trackable):
         return number // every if every else number
 
     def _change_all(self, step: Step, weights: list[Any], copies: Iterable[Copy]) -> None:
-        """Changes all copies of weights."""
+        """Updates all copies of the weights."""
         spread = isinstance(bare(weights[0]), distribute.DistributedValues)
         leader: Leader | None = None
         for copy in copies:
@@ -398,12 +398,12 @@ class Optimizer(Trackable):
             leader = leader if arrays is None else Leader(copy, arrays)
 
     def _repeats(self, weights: list[Any]) -> bool:
-        """Tells whether equal numbers are changed alike: what others have written may do more than compute."""
+        """Returns whether equal copies get equal updates; code from elsewhere may do more than compute."""
         constraints = [getattr(weight, "constraint", None) for weight in weights]
         return self.update.__module__.startswith("nbtf.") and constraints.count(None) == len(constraints)
 
     def _change(self, step: Step, names: list[Any], grads: list[Any], weights: list[Any], slots: list[Any]) -> None:
-        """Changes the copies of all weights on one device."""
+        """Updates the copies of all weights on one device."""
         slot_count = len(self.SLOTS)
         grads = self._clipped([_dense(grad) for grad in grads])
         for name, grad, weight, weight_slots in zip(names, grads, weights, slots, strict=True):
@@ -437,7 +437,7 @@ class Optimizer(Trackable):
         return grads
 
     def _accumulated(self, grads: Sequence[Any], slot_indices: Sequence[int], number: int, every: int) -> list[Any]:
-        """Returns the mean of the last gradients when it is time for a step; nothing before."""
+        """Returns the mean of the last gradients if a step is due, and an empty list otherwise."""
         last = number % every == 0
         means: list[Any] = []
         for grad, slot_index in zip(grads, slot_indices, strict=True):
@@ -449,13 +449,13 @@ class Optimizer(Trackable):
         return means
 
     def update(self, step: Step, gradient: Any, variable: Any, *slots: Any) -> None:
-        """Changes one weight in place: the formula of the optimizer.
+        """Updates one weight in place by the formula of the optimizer.
 
         Args:
-          step: its number and the learning rate.
-          gradient: of the weight's shape.
+          step: number of the step and learning rate.
+          gradient: gradient in the shape of the weight.
           variable: the weight, a `tf.Variable` on one device.
-          *slots: what is kept beside it, in the order of `SLOTS`.
+          *slots: slots of the weight, in the order of `SLOTS`.
         """
         raise NotImplementedError
 
@@ -463,16 +463,16 @@ class Optimizer(Trackable):
         """Computes gradients and applies them.
 
         Args:
-          loss: a function without arguments; or a tensor, with the tape that recorded it.
+          loss: a function without arguments, or a tensor together with the tape that recorded it.
           var_list: the weights, or a function that returns them.
           tape: the tape that recorded a tensor `loss`.
-          **ignored: accepted for older programs.
+          **ignored: arguments of older programs.
 
         Returns:
-          The counter of steps.
+          The step counter.
 
         Raises:
-          ValueError: `loss` is a tensor and there is no tape.
+          ValueError: if `loss` is a tensor and no tape is given.
         """
         from nbtf.autodiff import GradientTape
 
@@ -488,43 +488,43 @@ class Optimizer(Trackable):
         return self.apply_gradients(zip(tape.gradient(loss_value, weights), weights, strict=True))
 
     def scale_loss(self, loss: Any) -> Any:
-        """Returns the loss times `loss_scale_factor`: what gradients are taken of."""
+        """Returns the loss multiplied by `loss_scale_factor`, for computing gradients."""
         return loss if self.loss_scale_factor is None else multiply(loss, self.loss_scale_factor)
 
     def finalize_variable_values(self, var_list: Any) -> None:
-        """Gives the weights their averages at the end of training, if these are kept."""
+        """Sets the weights to their averages at the end of training, if averages are kept."""
         if self.use_ema:
             for weight in var_list:
                 average = self._slots[self._slot_of(weight)][len(self.SLOTS)]
                 bare(weight).assign(bare(average).read_value())
 
-    # ---- saving
+    # ---- Saving
 
     def save_own_variables(self, store: dict[str, Any]) -> None:
-        """Writes the values of all variables into a dictionary."""
+        """Stores the values of all variables in a dictionary."""
         for number, variable in enumerate(self.variables):
             store[str(number)] = variable.numpy()
 
     def load_own_variables(self, store: dict[str, Any]) -> None:
-        """Takes the values of all variables from a dictionary."""
+        """Loads the values of all variables from a dictionary."""
         for number, variable in enumerate(self.variables):
             variable.assign(store[str(number)])
 
     def get_config(self) -> dict[str, Any]:
-        """Returns what it takes to make another."""
+        """Returns the constructor arguments as a dictionary."""
         rate = self._rate
         config = {"name": self.name, "learning_rate": float(rate) if isinstance(rate, Variable) else serialized(rate)}
         return config | {name: getattr(self, name) for name in (*_OPTIONS, *self._config)}
 
     @classmethod
     def from_config(cls, config: dict[str, Any], custom_objects: Any = None) -> Optimizer:
-        """Makes one from what `get_config` gave."""
+        """Creates an optimizer from the result of `get_config`."""
         rate = config.get("learning_rate")
         return cls(**({**config, "learning_rate": _schedule_of(rate)} if isinstance(rate, dict) else config))
 
 
 def _check_steps(use_ema: bool, momentum: Any, frequency: Any, accumulated: Any) -> None:
-    """Refuses averages and accumulated gradients that make no sense, in the words of Keras."""
+    """Checks the arguments for averages and accumulated gradients."""
     if accumulated and accumulated < 2:
         raise ValueError(
             "`gradient_accumulation_steps` must be an integer >= 2. "

@@ -1,4 +1,4 @@
-"""Learning rates that change with the number of steps."""
+"""Learning rates that change with the step number."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from nbtf.keras.registry import deserialized, serialized
 
 
 class LearningRateSchedule(Configured):
-    """Is called with the number of steps, and returns the learning rate. Subclass it and write `__call__`."""
+    """A function of the step number that returns the learning rate. Subclass it and define `__call__`."""
 
     def __call__(self, step: Any) -> Any:
-        """Returns the learning rate of a step."""
+        """Returns the learning rate at a step."""
         raise NotImplementedError(
             f"Learning rate schedule '{type(self).__name__}' must override `__call__(self, step)`."
         )
 
     def get_config(self) -> dict[str, Any]:
-        """Returns what it takes to make another."""
+        """Returns the constructor arguments as a dictionary."""
         if not fields(self):
             name = type(self).__name__
             raise NotImplementedError(
@@ -35,7 +35,7 @@ class LearningRateSchedule(Configured):
 
 
 class _Formula(LearningRateSchedule):
-    """A schedule that is a formula of a Python number."""
+    """Base class of schedules that are a formula of a Python number."""
 
     def __call__(self, step: Any) -> Tensor:
         return constant(self._at(float(step)), "float32")
@@ -46,7 +46,7 @@ class _Formula(LearningRateSchedule):
 
 @dataclass(eq=False, repr=False)
 class _Decay(_Formula):
-    """A schedule that falls from a first rate in a number of steps."""
+    """Base class of schedules that decrease an initial rate over a number of steps."""
 
     initial_learning_rate: float
     decay_steps: float
@@ -58,7 +58,7 @@ class _Decay(_Formula):
 
 @dataclass(eq=False, repr=False)
 class _Times(_Decay):
-    """A schedule of how often `decay_steps` have gone by."""
+    """Base class of schedules that depend on how many times `decay_steps` have passed."""
 
     decay_rate: float
     staircase: bool = False
@@ -70,13 +70,13 @@ class _Times(_Decay):
 
 @dataclass(eq=False, repr=False)
 class ExponentialDecay(_Times):
-    """`initial_learning_rate * decay_rate ** (step / decay_steps)`.
+    """Computes `initial_learning_rate * decay_rate ** (step / decay_steps)`.
 
     Args:
-      initial_learning_rate: at step 0.
-      decay_steps: after how many steps the factor has been applied once.
-      decay_rate: the factor.
-      staircase: whether it is applied at once, every `decay_steps` steps.
+      initial_learning_rate: learning rate at step 0.
+      decay_steps: number of steps after which `decay_rate` has been applied once.
+      decay_rate: factor of the learning rate.
+      staircase: whether to apply the factor all at once, every `decay_steps` steps; false by default.
 
     >>> rate = tf.keras.optimizers.schedules.ExponentialDecay(0.1, decay_steps=10, decay_rate=0.5)
     >>> rate(20).numpy()
@@ -91,13 +91,13 @@ class ExponentialDecay(_Times):
 
 @dataclass(eq=False, repr=False)
 class InverseTimeDecay(_Times):
-    """`initial_learning_rate / (1 + decay_rate * step / decay_steps)`.
+    """Computes `initial_learning_rate / (1 + decay_rate * step / decay_steps)`.
 
     Args:
-      initial_learning_rate: at step 0.
-      decay_steps: how long a unit of time is.
-      decay_rate: how fast it falls.
-      staircase: whether it falls at once, every `decay_steps` steps.
+      initial_learning_rate: learning rate at step 0.
+      decay_steps: number of steps in one unit of time.
+      decay_rate: strength of the decay.
+      staircase: whether to change the rate only every `decay_steps` steps; false by default.
     """
 
     name: str = "InverseTimeDecay"
@@ -108,11 +108,11 @@ class InverseTimeDecay(_Times):
 
 @dataclass(eq=False, repr=False)
 class PiecewiseConstantDecay(_Formula):
-    """One rate up to each boundary, then the next.
+    """Uses a constant rate up to each boundary, and then the next one.
 
     Args:
-      boundaries: numbers of steps, rising.
-      values: one rate more than there are boundaries.
+      boundaries: step numbers in ascending order.
+      values: learning rates, one more than boundaries.
     """
 
     boundaries: Sequence[float]
@@ -136,14 +136,14 @@ class PiecewiseConstantDecay(_Formula):
 
 @dataclass(eq=False, repr=False)
 class PolynomialDecay(_Decay):
-    """From one rate to another along a power of the remaining steps.
+    """Changes the rate from one value to another by a power of the remaining steps.
 
     Args:
-      initial_learning_rate: at step 0.
-      decay_steps: when the end is reached.
-      end_learning_rate: there.
-      power: 1 is a straight line.
-      cycle: whether it begins anew, more slowly, at the end.
+      initial_learning_rate: learning rate at step 0.
+      decay_steps: number of steps until the end value is reached.
+      end_learning_rate: end value of the learning rate; 0.0001 by default.
+      power: exponent; 1, the default, decreases the rate linearly.
+      cycle: whether to restart with a longer decay when the end is reached; false by default.
     """
 
     end_learning_rate: float = 0.0001
@@ -163,14 +163,14 @@ class PolynomialDecay(_Decay):
 
 @dataclass(eq=False, repr=False)
 class CosineDecay(_Decay):
-    """Along half a wave of the cosine down to `alpha`, after an optional straight way up.
+    """Decreases the rate along half a cosine wave, after an optional linear warm-up.
 
     Args:
-      initial_learning_rate: where the way down begins, or the way up if there is one.
-      decay_steps: how long the way down is.
-      alpha: what is left at the end, as a part of the rate where it began.
-      warmup_target: where the way up ends; None for no way up.
-      warmup_steps: how long it is.
+      initial_learning_rate: learning rate at the start of the decay, or of the warm-up if there is one.
+      decay_steps: number of steps of the decay.
+      alpha: final learning rate, as a fraction of the rate at the start of the decay.
+      warmup_target: learning rate at the end of the warm-up; None for no warm-up.
+      warmup_steps: number of steps of the warm-up; 0 by default.
     """
 
     alpha: float = 0.0
@@ -190,14 +190,14 @@ class CosineDecay(_Decay):
 
 @dataclass(eq=False, repr=False)
 class CosineDecayRestarts(_Formula):
-    """Waves of `CosineDecay`, each longer and lower than the one before.
+    """Repeats `CosineDecay` in cycles that can change in length and height.
 
     Args:
-      initial_learning_rate: at step 0.
-      first_decay_steps: the length of the first wave.
-      t_mul: how much longer each wave is.
-      m_mul: how high each begins, as a part of the one before.
-      alpha: what is left at the end of each, as a part of the first rate.
+      initial_learning_rate: learning rate at step 0.
+      first_decay_steps: number of steps of the first cycle.
+      t_mul: length of each cycle relative to the previous one; 2 by default.
+      m_mul: initial rate of each cycle relative to the previous one; 1 by default.
+      alpha: final rate of each cycle, as a fraction of `initial_learning_rate`; 0 by default.
     """
 
     initial_learning_rate: float
@@ -232,7 +232,7 @@ def serialize(learning_rate_schedule: Any) -> Any:
 
 
 def deserialize(config: Any, custom_objects: Any = None) -> Any:
-    """Makes a schedule of what `serialize` returned."""
+    """Creates a schedule from the result of `serialize`."""
     return deserialized(config, custom_objects, _KNOWN)
 
 

@@ -1,4 +1,4 @@
-"""`tf.keras.preprocessing.image`: pictures as arrays."""
+"""`tf.keras.preprocessing.image`: functions that convert images to arrays."""
 
 from nbtf.keras.utils.images import array_to_img as array_to_img
 from nbtf.keras.utils.images import img_to_array as img_to_array

@@ -1,4 +1,4 @@
-"""`tf.keras.saving`: models and weights in files."""
+"""`tf.keras.saving`: saving and loading models and weights."""
 
 from __future__ import annotations
 

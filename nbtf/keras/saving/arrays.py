@@ -1,4 +1,4 @@
-"""How values of variables get into a file of arrays and out again, by which names; nothing in it is executed."""
+"""Saves the values of variables by name in a file of arrays and loads them; executes no code from the file."""
 
 from __future__ import annotations
 
@@ -24,19 +24,19 @@ from nbtf.keras.optimizers.optimizer import Optimizer
 from nbtf.keras.variables import Variable
 
 FileLike = Any
-"""A path, or an open file."""
+"""A path or an open file."""
 
 
 def value_of(variable: Any) -> np.ndarray[Any, Any]:
-    """Returns the value of a variable; text as its bytes."""
+    """Returns the value of a variable; strings as bytes."""
     return storable(variable.numpy())
 
 
 def write(file: FileLike | IO[bytes], arrays: Mapping[str, np.ndarray[Any, Any]]) -> None:
-    """Writes arrays by name (NumPy's `.npz`); a file that was there is replaced at once, or stays as it is.
+    """Saves arrays by name (NumPy's `.npz`). An existing file is replaced atomically or stays unchanged.
 
     Raises:
-      UnsavableError: if they pass a limit of what is read again.
+      UnsavableError: if the arrays exceed a limit for reading them.
       OSError: if the file cannot be written.
     """
     if not isinstance(file, str | os.PathLike):
@@ -51,28 +51,28 @@ def write(file: FileLike | IO[bytes], arrays: Mapping[str, np.ndarray[Any, Any]]
 
 
 def read(file: FileLike | IO[bytes], source: object = None) -> dict[str, np.ndarray[Any, Any]]:
-    """Returns the arrays of a file by name.
+    """Returns the arrays in a file by name.
 
     Args:
-      file: a path, or an open file.
-      source: what errors call it, where it is no path.
+      file: a path or an open file.
+      source: name of the file in errors, if `file` is not a path.
 
     Raises:
-      FileNotFoundError: there is no such file.
-      DataLossError: it is no such file, or damaged; a `ValueError`, too.
+      FileNotFoundError: if the file does not exist.
+      DataLossError: if the file is damaged or has another format; the error is also a `ValueError`.
     """
     try:
         return read_arrays(file, source)
     except RefusedFileError as error:
-        text = f"{source or file} holds no weights that nbtf has written (NumPy's .npz): {error}"
+        text = f"{source or file} does not contain weights written by nbtf (NumPy's .npz): {error}"
         raise RefusedFileError(text) from None
 
 
 def put(variable: Any, array: np.ndarray[Any, Any], name: str) -> None:
-    """Gives a variable a value that was saved.
+    """Sets a variable to a saved value.
 
     Raises:
-      ValueError: it has another shape.
+      ValueError: if the shapes differ.
     """
     shape = tuple(variable.shape.as_list())
     if tuple(array.shape) != shape:
@@ -84,31 +84,31 @@ def put(variable: Any, array: np.ndarray[Any, Any], name: str) -> None:
 
 
 _LIKE = {"S": "O", "f": "fV", "V": "fV", "i": "iu", "u": "iu"}
-"""Which types of variables take values of a type, by NumPy's letters. Text is saved as bytes; "V" is bfloat16."""
+"""The kinds of dtype that accept a saved kind, by NumPy's letters. Strings are saved as bytes; "V" is bfloat16."""
 
 
 def check_dtype(dtype: Any, array: np.ndarray[Any, Any], name: str) -> None:
-    """Compares the type of a value with that of its variable: numbers may have another precision.
+    """Checks that a saved value fits the dtype of its variable; numbers may differ in precision.
 
     Raises:
-      ValueError: it is another type.
+      ValueError: if the dtype is of another kind.
     """
     dtype = as_dtype(dtype)
     saved: str = array.dtype.kind
     is_void = saved == "V" and array.dtype.name != bfloat16.name
     if is_void or str(np.dtype(dtype.np_dtype).kind) not in _LIKE.get(saved, saved):
-        raise ValueError(f"{name} has the type {array.dtype}, its variable {dtype.name}.")
+        raise ValueError(f"{name} has the dtype {array.dtype}, but the variable has {dtype.name}.")
 
 
 def variables_of(root: Any) -> dict[str, Any]:
-    """Returns the variables of an object by the way that leads to each: `model/layers/0/vars/1`.
+    """Returns the variables of an object by path: `model/layers/0/vars/1`.
 
-    Layers, weights of layers and numbers of optimizers go by their position, so that a model that was made again finds
-    its own; what other objects hold goes by the names of attributes and the keys of dictionaries. A variable that
-    several ways lead to is found on the shortest.
+    Layers, weights of layers and variables of optimizers are named by position, so that a newly created model finds its
+    values. Contents of other objects are named by attributes and dictionary keys. A variable with several paths gets
+    the shortest one.
 
     Args:
-      root: a layer, a model, an optimizer, a metric, a `tf.Module`, or lists and dictionaries of such.
+      root: a layer, a model, an optimizer, a metric, a `tf.Module`, or lists and dictionaries of these.
 
     Raises:
       ValueError: if two variables have the same name.
@@ -116,7 +116,7 @@ def variables_of(root: Any) -> dict[str, Any]:
     variables: dict[str, Any] = {}
     ids: set[int] = set()
     waiting: deque[tuple[Any, tuple[str, ...]]] = deque([(root, ())])
-    alive: list[Any] = []  # what is made on the way: its id must stay its own
+    alive: list[Any] = []  # keeps temporary objects alive, so that their ids are not reused
     while waiting:
         value, path = waiting.popleft()
         bare = value.handle if isinstance(value, Variable) else value
@@ -135,7 +135,7 @@ def variables_of(root: Any) -> dict[str, Any]:
 
 
 def parts_of(value: Any) -> Iterator[tuple[str, Any]]:
-    """Yields what may hold variables in an object, each with its name there."""
+    """Yields the parts of an object that may hold variables, each with its name."""
     if isinstance(value, Mapping):
         entries: Mapping[Any, Any] = value  # pyright: ignore[reportUnknownVariableType]
         yield from ((str(key), child) for key, child in entries.items())
@@ -158,7 +158,7 @@ def parts_of(value: Any) -> Iterator[tuple[str, Any]]:
 
 
 def _is_plain_object(value: Any) -> bool:
-    """Tells whether to look into the attributes of an object: those of generators and the like, not of modules."""
+    """Returns whether to search the attributes of an object, such as a generator; not those of modules."""
     module = type(value).__module__
     return hasattr(value, "__dict__") and not callable(value) and module.startswith(("nbtf._ops", "nbtf.random"))
 

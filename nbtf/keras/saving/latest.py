@@ -1,4 +1,4 @@
-"""Which of the files of a folder is the last that was saved there?"""
+"""The state file of a folder, which names the latest checkpoint in it."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from nbtf._storage.limits import UnsavableError, saving
 from nbtf._storage.refusal import RefusedFileError
 
 STATE = "checkpoint"
-"""The file in each folder that says which checkpoint is the last."""
+"""The file in each folder that names the latest checkpoint."""
 
 
 @dataclass(frozen=True, slots=True)
 class FolderState:
-    """What a folder's state file says, with whole paths.
+    """The contents of a folder's state file, with full paths.
 
-    `times` are those when the checkpoints were saved, and `preserved` that of the last one which is never deleted: in
-    seconds since 1970, as `time.time` has them.
+    `times` are the times when the checkpoints were saved. `preserved` is the time of the last checkpoint that is never
+    deleted. Both are in seconds since 1970, like `time.time`.
     """
 
     latest: str
@@ -42,10 +42,10 @@ _SCHEMA: Schema = {
 
 
 def read_state(folder: str | os.PathLike[str], file_name: str | None = None) -> FolderState | None:
-    """Returns what is written down about the checkpoints of a folder; None if there is no such file.
+    """Returns the state of the checkpoints in a folder, or None if the folder has no state file.
 
     Raises:
-      RefusedFileError: the file is damaged, or names checkpoints outside the folder.
+      RefusedFileError: if the file is damaged, or names checkpoints outside the folder.
       OSError: if the file is not a regular file, such as a FIFO or a device.
     """
     directory = os.fspath(folder)
@@ -69,11 +69,11 @@ def note_latest(
     times: Sequence[float] = (),
     preserved: float = 0.0,
 ) -> None:
-    """Writes down which checkpoint of a folder is the last, which there are, and when they were saved.
+    """Writes a folder's state file: the latest checkpoint, all checkpoints, and when they were saved.
 
     Raises:
-      UnsavableError: if the folder has too many.
-      OSError: if it cannot be written.
+      UnsavableError: if the folder has too many checkpoints.
+      OSError: if the file cannot be written.
     """
     path = Path(prefix)
     state = {
@@ -88,7 +88,7 @@ def note_latest(
 
 
 def check_prefix(prefix: str | os.PathLike[str]) -> None:
-    """Checks, before anything is written, that the name of a checkpoint can be noted as the last of its folder.
+    """Checks that the name of a checkpoint can be stored in the state file, before anything is written.
 
     Raises:
       UnsavableError: if the name cannot be read again.

@@ -1,4 +1,4 @@
-"""A whole model in a file: what it is made of as JSON, its weights as arrays. Nothing in it is executed."""
+"""Saves a model in a file, as JSON and arrays, and loads it; executes no code from the file."""
 
 from __future__ import annotations
 
@@ -27,52 +27,50 @@ METADATA, CONFIG, WEIGHTS = "metadata.json", "config.json", "model.weights.npz"
 FORMAT = "nbtf-keras/1"
 
 
-# ---- weights alone
+# ---- Weights only
 
 
 def save_weights(model: Any, filepath: str | os.PathLike[str], overwrite: bool = True, **ignored: Any) -> None:
-    """Writes the weights of a model or a layer (NumPy's `.npz`, whatever the ending).
+    """Saves the weights of a model or a layer (in NumPy's `.npz` format for any extension).
 
-    For Keras 2 (`TF_USE_LEGACY_KERAS=1`) any path will do, and one without an ending is noted as the last of its
-    folder, for `tf.train.latest_checkpoint`.
+    For Keras 2 (`TF_USE_LEGACY_KERAS=1`) any path is accepted. A path without an extension is stored as the latest
+    checkpoint of its folder, for `tf.train.latest_checkpoint`.
 
     Args:
       model: a model or a layer.
-      filepath: where to; it ends in `.weights.h5`.
-      overwrite: whether a file that is there is replaced.
+      filepath: path of the file; must end in `.weights.h5`.
+      overwrite: whether to replace an existing file; true by default.
 
     Raises:
-      FileExistsError: the file is there, and `overwrite` is False.
-      ValueError: the path ends otherwise, or the model has no weights yet.
+      FileExistsError: if the file exists and `overwrite` is False.
+      ValueError: if the path has another extension, or if the model has no weights yet.
     """
     path = Path(os.fspath(filepath))
     check_ending(str(filepath))
     if path.exists() and not overwrite:
-        raise FileExistsError(f"{path} is there already; overwrite=True replaces it")
+        raise FileExistsError(f"{path} already exists. Pass overwrite=True to replace it.")
     if not path.suffix:
         check_prefix(path)
     weights = _weights(model)
     if not weights:
-        raise ValueError(
-            f"{model} has no weights yet: it makes them when it is built. Call it on data once, or give it an Input."
-        )
+        raise ValueError(f"{model} has no weights yet. To build it, call it on data once or give it an Input.")
     arrays.write(path, {name: arrays.value_of(variable) for name, variable in weights.items()})
     if not path.suffix:
         note_latest(str(path), [str(path)])
 
 
 def load_weights(model: Any, filepath: str | os.PathLike[str], skip_mismatch: bool = False, **ignored: Any) -> None:
-    """Gives a model the weights of a file.
+    """Loads the weights of a model from a file.
 
     Args:
-      model: a model or a layer that is built.
-      filepath: where from.
-      skip_mismatch: whether weights that are missing or have another shape are left as they are.
+      model: a built model or layer.
+      filepath: path of the file.
+      skip_mismatch: whether weights that are missing or have another shape stay unchanged; false by default.
 
     Raises:
-      FileNotFoundError: there is no such file.
-      DataLossError: the file is damaged, or holds no weights.
-      ValueError: the weights do not belong to such a model.
+      FileNotFoundError: if the file does not exist.
+      DataLossError: if the file is damaged or contains no weights.
+      ValueError: if the weights do not match the model.
     """
     path = Path(os.fspath(filepath))
     saved = arrays.read(io.BytesIO(_read(path)[WEIGHTS]), path) if _is_model(path) else arrays.read(path)
@@ -91,10 +89,10 @@ def _weights(model: Any) -> dict[str, Any]:
 def _give(variables: Mapping[str, Any], saved: Mapping[str, Any], skip_mismatch: bool, source: str) -> None:
     missing = sorted(set(variables) - set(saved))
     if missing and not skip_mismatch:
-        text = "none of them" if len(missing) == len(variables) else f"not {missing[0]!r}"
+        text = "none of the names match" if len(missing) == len(variables) else f"the file has no {missing[0]!r}"
         raise ValueError(
-            f"{source} has {len(saved)} weights, this model {len(variables)}, and {text} under the names wanted here. "
-            "Was it saved from another model, or is this one not built yet? Call it on data once, or give it an Input."
+            f"{source} has {len(saved)} weights and this model has {len(variables)}, but {text}. Was it saved from "
+            "another model, or is this model not built yet? To build it, call it on data once or give it an Input."
         )
     fitting = {
         name: variable
@@ -104,7 +102,7 @@ def _give(variables: Mapping[str, Any], saved: Mapping[str, Any], skip_mismatch:
     for name, variable in fitting.items():
         if tuple(variable.shape) != tuple(saved[name].shape):
             raise ValueError(
-                f"{source}: {name!r} has shape {tuple(saved[name].shape)}, the weight of the model "
+                f"{source}: {name!r} has shape {tuple(saved[name].shape)}, but the weight of the model has shape "
                 f"{tuple(variable.shape)}."
             )
         arrays.check_dtype(variable.dtype, saved[name], f"{source}: {name!r}")
@@ -112,20 +110,20 @@ def _give(variables: Mapping[str, Any], saved: Mapping[str, Any], skip_mismatch:
         arrays.put(variable, saved[name], name)
 
 
-# ---- whole models
+# ---- Whole models
 
 
 def save_model(model: Any, filepath: str | os.PathLike[str], overwrite: bool = True, **ignored: Any) -> None:
-    """Writes a model: configuration, weights, and what it was compiled with.
+    """Saves a model: its configuration, its weights and its `compile` arguments.
 
     Args:
-      model: a model that is built.
-      filepath: `name.keras`, a zip of JSON and NumPy's `.npz`; without an ending a folder with the same files.
-      overwrite: whether what is there is replaced.
+      model: a built model.
+      filepath: `name.keras`, a zip of JSON and NumPy's `.npz`; without an extension, a folder with the same files.
+      overwrite: whether to replace an existing file; true by default.
 
     Raises:
-      FileExistsError: it is there, and `overwrite` is False.
-      ValueError: an ending that means another format.
+      FileExistsError: if the file exists and `overwrite` is False.
+      ValueError: if the extension belongs to another format.
     """
     path = Path(os.fspath(filepath))
     if path.suffix not in ("", ".keras", ".h5", ".hdf5") or not os.fspath(filepath):
@@ -134,7 +132,7 @@ def save_model(model: Any, filepath: str | os.PathLike[str], overwrite: bool = T
             f"Received: filepath={filepath}."
         )
     if path.exists() and not overwrite:
-        raise FileExistsError(f"{path} is there already; overwrite=True replaces it")
+        raise FileExistsError(f"{path} already exists. Pass overwrite=True to replace it.")
     with saving(path):
         files_of_model = _serialize_model(model)
     if path.suffix:
@@ -163,7 +161,7 @@ def _serialize_model(model: Any) -> dict[str, bytes]:
 
 
 def seeds_of(model: Any) -> list[SeedGenerator]:
-    """Returns where the layers of a model take their random numbers from, in order: dropout goes on where it was."""
+    """Returns the seed generators of a model's layers in order, so that random numbers can be continued."""
     layers: list[Any] = model._flatten_layers() if hasattr(model, "_flatten_layers") else []
     return [
         attribute for layer in layers for attribute in layer.__dict__.values() if isinstance(attribute, SeedGenerator)
@@ -171,20 +169,20 @@ def seeds_of(model: Any) -> list[SeedGenerator]:
 
 
 def go_on(model: Any, seeds: list[list[int]]) -> None:
-    """Has random numbers of a model go on where those of the saved one were."""
+    """Sets the seed generators of a model to their saved states."""
     for generator, (seed, count) in zip(seeds_of(model), seeds, strict=False):
         generator.seed, generator._count = seed, count
 
 
 def as_plain(value: Any) -> Any:
-    """Returns what JSON cannot write as something that it can."""
+    """Returns a value in a form that JSON can represent."""
     if hasattr(value, "get_config") or callable(value):
         return serialized(value)
     if hasattr(value, "tolist"):
         return value.tolist()
     if hasattr(value, "as_list"):
         return value.as_list()
-    raise TypeError(f"{type(value).__name__} cannot be written into a model's file: {value!r}")
+    raise TypeError(f"{type(value).__name__} cannot be saved in a model file: {value!r}")
 
 
 _DOCUMENT = {
@@ -203,22 +201,23 @@ def load_model(
     safe_mode: bool = True,
     **ignored: Any,
 ) -> Any:
-    """Makes a model from a file; in the scope of a strategy its weights are mirrored.
+    """Loads a model from a file; in the scope of a strategy its weights are mirrored.
 
-    A file from a stranger may be loaded: nothing in it is executed or imported. It names public classes of Keras,
-    activations, losses and metrics, those of the program that `register_keras_serializable` has registered, and
-    `custom_objects`. Classes are made by `from_config` of plain data. Weights for which the file has no values are
-    not made.
+    Files from untrusted sources can be loaded: nothing in them is executed or imported. A file may only name public
+    Keras classes, activations, losses and metrics, objects registered with `register_keras_serializable`, and
+    `custom_objects`. Objects are created by `from_config` from plain data. Weights without values in the file are not
+    created.
 
     Args:
-      filepath: what `save_model` wrote.
-      custom_objects: classes and functions of yours by name.
-      compile: whether it is compiled as it was.
-      safe_mode: accepted, and always on.
+      filepath: path of a file written by `save_model`.
+      custom_objects: your own classes and functions by name.
+      compile: whether to compile the model as before; true by default.
+      safe_mode: ignored; safe mode is always on.
 
     Raises:
-      ValueError: there is no such file.
-      DataLossError: it is none of ours, damaged, or names something else; a `ValueError` and a `TypeError`, too.
+      ValueError: if the file does not exist.
+      DataLossError: if the file is damaged, has another format, or names other objects; the error is also a
+        `ValueError` and a `TypeError`.
     """
     path = Path(os.fspath(filepath))
     contents = _read(path)
@@ -234,12 +233,12 @@ def load_model(
 
 
 def _model_of(document: Mapping[str, Any], compile: bool) -> Any:
-    """Returns the model of a document, with weights of its own."""
+    """Returns the model that a document describes, with new weights."""
     from nbtf.keras.models import Model
 
     model = deserialized(document)
     if not isinstance(model, Model):
-        raise ValueError(f"{document['class_name']!r:.60} is no model.")
+        raise ValueError(f"{document['class_name']!r:.60} is not a model.")
     build = document.get("build_config")
     if build and not model.built:
         model.build(_shapes(build["input_shape"]))
@@ -250,7 +249,7 @@ def _model_of(document: Mapping[str, Any], compile: bool) -> Any:
 
 
 def _fill(model: Any, saved: Mapping[str, Any], source: str) -> None:
-    """Gives a model its values, those of optimizer and metrics as far as there are any."""
+    """Sets the saved values of a model, including those of optimizer and metrics if saved."""
     optimizer = getattr(model, "optimizer", None)
     if optimizer is not None and any(name.startswith("optimizer/") for name in saved):
         optimizer.build(model.trainable_variables)
@@ -263,7 +262,7 @@ def _fill(model: Any, saved: Mapping[str, Any], source: str) -> None:
 
 
 def _shapes(value: Any) -> Any:
-    """Returns shapes as tuples, as they were before JSON made lists of them."""
+    """Returns shapes as tuples, which JSON had converted to lists."""
     if isinstance(value, dict):
         entries: dict[str, Any] = value  # pyright: ignore[reportUnknownVariableType]
         return {key: _shapes(entry) for key, entry in entries.items()}
@@ -278,7 +277,7 @@ def _shapes(value: Any) -> Any:
 
 
 def _is_model(path: Path) -> bool:
-    """Tells whether a whole model is there, not weights alone."""
+    """Returns whether the path contains a whole model, not only weights."""
     if path.is_dir():
         return folders.holds(path, METADATA)
     with open_bytes(path) as file:
@@ -291,12 +290,12 @@ def _read(path: Path) -> dict[str, bytes]:
         return folders.read(path, names) if path.is_dir() else packing.read(path, names)
     except FileNotFoundError:
         if path.suffix in (".h5", ".hdf5"):
-            raise  # as Keras, which opens such a file without looking first
+            raise  # as in Keras, which opens such a file without checking first
         raise ValueError(
             f"File not found: filepath={path}. Please ensure the file is an accessible `.keras` zip file."
         ) from None
     except RefusedFileError as error:
         raise RefusedFileError(
-            f"{path} is no model that nbtf has written: that is a zip (or a folder) with {', '.join(names)}. "
-            f"Files of TensorFlow and HDF5 cannot be read. {error}"
+            f"{path} is not a model written by nbtf. Expected a zip file or a folder with {', '.join(names)}. "
+            f"TensorFlow and HDF5 formats are not supported. {error}"
         ) from None

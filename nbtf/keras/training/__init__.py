@@ -1,4 +1,4 @@
-"""How models are compiled, fitted, evaluated and used: what `Model` inherits of training."""
+"""Compiling, fitting, evaluating and using models: the training methods that `Model` inherits."""
 
 from nbtf.keras.training.progress import Progbar as Progbar
 from nbtf.keras.training.py_dataset import PyDataset as PyDataset

@@ -1,4 +1,4 @@
-"""What `compile` makes of the losses: one number for all outputs of a model."""
+"""The losses given to `compile`, combined to one number for all outputs of a model."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from nbtf.keras.type_guards import is_dict, is_list
 
 
 class Named(NamedTuple):
-    """The outputs of a model, or what belongs to them, in one row."""
+    """The outputs of a model, or values for them, as a flat list with names."""
 
     names: list[str | None]
     values: list[Any]
 
 
 class _OfOutput(NamedTuple):
-    """What there is to compute for an output."""
+    """The loss of one output, its weight and its metric."""
 
     output_index: int
     name: str | None
@@ -31,29 +31,29 @@ class _OfOutput(NamedTuple):
 
 
 class CompiledLosses:
-    """The losses of all outputs, weighted and added up.
+    """The weighted sum of the losses of all outputs.
 
     Args:
       loss: a loss for all outputs, or a list or a dictionary of losses.
-      loss_weights: how much each counts, in the same form.
-      output_names: returns the names of the model's outputs; none where they have none.
+      loss_weights: weights of the losses, in the same form.
+      output_names: function that returns the names of the model's outputs, or an empty list.
     """
 
     def __init__(self, loss: Any, loss_weights: Any, output_names: Callable[[], Sequence[str]]) -> None:
-        """Notes what was given; it is understood with the first batch, when outputs are known."""
+        """Stores the arguments; they are resolved at the first batch, when the outputs are known."""
         self._loss, self._loss_weights = loss, loss_weights
-        self._names_of_model = output_names  # asked with the first batch, when the model is built
+        self._names_of_model = output_names  # called at the first batch, when the model is built
         self._output_names: Sequence[str] = ()
         self._parts: list[_OfOutput] | None = None
         self._only: Loss | None = None
 
     @property
     def metrics(self) -> list[Mean]:
-        """The mean losses of single outputs, where there are several."""
+        """The mean losses of the individual outputs, if there are several."""
         return [output_loss.mean for output_loss in self._parts or () if output_loss.mean is not None]
 
     def __call__(self, y_true: Any, y_pred: Any, sample_weight: Any = None) -> Any:
-        """Returns the loss of a batch; in a replica its part of the whole batch's."""
+        """Returns the loss of a batch; in a replica, the replica's part of the loss of the whole batch."""
         if self._parts is None:
             self._build(y_true, y_pred)
         only = self._only
@@ -79,7 +79,7 @@ class CompiledLosses:
         fns = self._for_outputs(self._loss, outputs.names, "loss")
         count = sum(fn is not None for fn in fns)
         weights = self._weights(outputs.names, fns, count)
-        values_for(y_true, y_pred, self._output_names)  # so that a wrong structure is told of before anything is made
+        values_for(y_true, y_pred, self._output_names)  # reports a wrong structure before any object is created
         output_losses: list[_OfOutput] = []
         for output_index, (name, fn, weight) in enumerate(zip(outputs.names, fns, weights, strict=True)):
             if fn is not None:
@@ -122,7 +122,7 @@ class CompiledLosses:
 
 
 def _shared(fn: Loss, loss: Any) -> Any:
-    """Returns what a replica's loss adds to that of the whole batch: of a mean its share, of a sum all."""
+    """Returns the part of a replica's loss in that of the whole batch: its share of a mean, or all of a sum."""
     share = SHARE.get()
     if share is None or fn.reduction == "sum":
         return loss
@@ -130,7 +130,7 @@ def _shared(fn: Loss, loss: Any) -> Any:
 
 
 def as_loss(identifier: Any) -> Loss:
-    """Returns a loss object for a name, a function or an object."""
+    """Returns the loss object for a name, a function or an object."""
     loss: Any = losses.get(identifier)
     if isinstance(loss, Loss):
         return loss
@@ -142,7 +142,7 @@ def as_loss(identifier: Any) -> Loss:
 
 
 def in_row(outputs: Any, output_names: Sequence[str]) -> Named:
-    """Returns the outputs of a model in a row, with their names."""
+    """Returns the outputs of a model as a flat list with names."""
     if is_dict(outputs):
         entries: dict[str, Any] = outputs
         return Named(list(entries), list(entries.values()))
@@ -154,7 +154,7 @@ def in_row(outputs: Any, output_names: Sequence[str]) -> Named:
 
 
 def in_one(value: Any) -> Any:
-    """Returns the only one of a structure for a single output."""
+    """Returns the only element of a structure for a single output."""
     if is_dict(value):
         entries: dict[str, Any] = value
         return next(iter(entries.values())) if len(entries) == 1 else entries
@@ -162,10 +162,10 @@ def in_one(value: Any) -> Any:
 
 
 def values_for(values_by_output: Any, outputs: Any, output_names: Sequence[str]) -> list[Any]:
-    """Returns what belongs to each output: targets, or weights.
+    """Returns the values for each output: targets or weights.
 
     Raises:
-      ValueError: the structures do not match.
+      ValueError: if the structures do not match.
     """
     names, values = in_row(outputs, output_names)
     if values_by_output is None or (len(values) == 1 and not (is_list(values_by_output) or is_dict(values_by_output))):

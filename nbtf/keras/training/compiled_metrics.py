@@ -1,4 +1,4 @@
-"""What `compile` makes of the metrics: for each output its own, under names that differ."""
+"""The metrics given to `compile`, assigned to outputs under unique names."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from nbtf.keras.type_guards import is_dict, is_list
 
 
 class _OfOutput(NamedTuple):
-    """The metrics of an output, by the names in the logs."""
+    """The metrics of an output, by their names in the logs."""
 
     output_index: int
     plain: list[tuple[str, Metric]]
@@ -20,21 +20,21 @@ class _OfOutput(NamedTuple):
 
 
 class CompiledMetrics:
-    """All metrics that `compile` was given.
+    """All metrics given to `compile`.
 
     Args:
-      given: metrics, in a list, or by output in a list or a dictionary.
-      weighted: the same, for those that take sample weights.
-      output_names: returns the names of the model's outputs; none where they have none.
+      unweighted: metrics as a list, or by output as a list or a dictionary.
+      weighted: metrics that use sample weights, in the same form.
+      output_names: function that returns the names of the model's outputs, or an empty list.
     """
 
     name = "compile_metrics"
 
     def __init__(self, unweighted: Any, weighted: Any, output_names: Callable[[], Sequence[str]]) -> None:
-        """Notes what was given; it is understood with the first batch, when outputs are known.
+        """Stores the arguments; they are resolved at the first batch, when the outputs are known.
 
         Raises:
-          ValueError: neither list nor dictionary.
+          ValueError: if an argument is neither a list nor a dictionary.
         """
         for argument, value in (("metrics", unweighted), ("weighted_metrics", weighted)):
             if value is not None and not (is_list(value) or is_dict(value)):
@@ -43,7 +43,7 @@ class CompiledMetrics:
                     f"{argument}={value} of type {type(value)}"
                 )
         self._given, self._weighted = unweighted, weighted
-        self._names_of_model = output_names  # asked with the first batch, when the model is built
+        self._names_of_model = output_names  # called at the first batch, when the model is built
         self._output_names: Sequence[str] = ()
         self._parts: list[_OfOutput] = []
         self.built = False
@@ -60,11 +60,11 @@ class CompiledMetrics:
 
     @property
     def variables(self) -> list[Any]:
-        """All numbers that they gather."""
+        """The variables of all metrics."""
         return [variable for metric in self.metrics for variable in metric.variables]
 
     def update_state(self, y_true: Any, y_pred: Any, sample_weight: Any = None) -> None:
-        """Has each metric look at a batch."""
+        """Updates each metric with a batch."""
         if not self.built:
             self._build(y_true, y_pred)
         if not self._parts:
@@ -79,7 +79,7 @@ class CompiledMetrics:
                 metric.update_state(targets[output_index], outputs[output_index], sample_weight=weights[output_index])
 
     def result(self) -> dict[str, Any]:
-        """Returns the results by name; a metric that has several gives them under their own names."""
+        """Returns the results by name; a metric with several results uses its own names for them."""
         results: dict[str, Any] = {}
         for _, plain, weighted in self._parts:
             for name, metric in (*plain, *weighted):
@@ -91,7 +91,7 @@ class CompiledMetrics:
         return results
 
     def reset_state(self) -> None:
-        """Has all forget what they gathered."""
+        """Resets all metrics."""
         for metric in self.metrics:
             metric.reset_state()
 
@@ -155,7 +155,7 @@ def _weighted_name(prefix: str, name: str, used: set[str]) -> str:
 
 
 def metric_for(identifier: Any, y_true: Any, y_pred: Any) -> Metric | None:
-    """Returns the metric for a name, a function or an object; `"accuracy"` is chosen by the shapes."""
+    """Returns the metric for a name, a function or an object; `"accuracy"` is resolved by the shapes."""
     if identifier is None:
         return None
     metric: Any = None
@@ -172,7 +172,7 @@ def metric_for(identifier: Any, y_true: Any, y_pred: Any) -> Metric | None:
 
 
 def _label_form(y_true: Any, y_pred: Any) -> int:
-    """Returns 0 for one number that is yes or no, 1 for numbers of classes, 2 for a number for each class."""
+    """Returns 0 for yes-or-no labels, 1 for class numbers, and 2 for labels with one number per class."""
     true, predicted = tuple(y_true.shape), tuple(y_pred.shape)
     if predicted and predicted[-1] == 1:
         return 0

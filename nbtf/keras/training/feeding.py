@@ -1,4 +1,4 @@
-"""Where batches come from: arrays, data sets, generators."""
+"""The sources of batches: arrays, data sets, generators."""
 
 from __future__ import annotations
 
@@ -19,23 +19,23 @@ from nbtf.keras.training.py_dataset import PyDataset
 from nbtf.keras.type_guards import is_array, is_dict, is_list
 
 Batch = Any
-"""Inputs, or a tuple of inputs, targets and weights, as `packed` makes it; arrays in it belong to nobody else."""
+"""Inputs, or a tuple of inputs, targets and weights, as `pack_batch` returns it; its arrays are not shared."""
 
 
 class Feed:
-    """Batches, pass after pass.
+    """A source of batches for each epoch.
 
-    `steps` is their number in a pass, None where nobody knows; `endless` says that there is no end.
+    `steps` is the number of batches in an epoch, or None if unknown. `endless` marks sources that never end.
     """
 
     steps: int | None = None
     endless = False
 
     def check_end(self, steps: int | None) -> None:
-        """Refuses a pass without end.
+        """Checks that an epoch has an end.
 
         Raises:
-          ValueError: there are batches without end, and no number of steps is given.
+          ValueError: if the source is endless and no number of steps is given.
         """
         if self.endless and steps is None:
             raise ValueError(
@@ -44,15 +44,15 @@ class Feed:
             )
 
     def batches(self) -> Iterator[Batch]:
-        """Starts a pass."""
+        """Starts an epoch."""
         raise NotImplementedError
 
     def pass_ended(self) -> None:
-        """Is told when a pass is over."""
+        """Called at the end of an epoch."""
 
 
 class ArrayFeed(Feed):
-    """Rows of arrays, cut into batches: each is one slice, or with shuffling one gathering of rows."""
+    """Batches from the rows of arrays: slices, or with shuffling a selection of rows for each batch."""
 
     def __init__(
         self, x: Any, y: Any = None, weights: Any = None, batch_size: int | None = None, shuffle: Any = False
@@ -63,7 +63,7 @@ class ArrayFeed(Feed):
         self.steps: int | None = -(-self._rows // self._size)
 
     def batches(self) -> Iterator[Batch]:
-        """Yields the batches of a pass; the last may be smaller."""
+        """Yields the batches of an epoch; the last one may be smaller."""
         order = self._order() if self._shuffle else None
         data, size = self._data, self._size
         plain = all([array is None or array.__class__ is np.ndarray for array in data])
@@ -86,10 +86,10 @@ class ArrayFeed(Feed):
 
 
 class DatasetFeed(Feed):
-    """A data set that already comes in batches."""
+    """A data set that already consists of batches."""
 
     def __init__(self, dataset: Any) -> None:
-        """Takes a `tf.data.Dataset`, a distributed one, or another thing to loop over again and again."""
+        """Stores a `tf.data.Dataset`, a distributed one, or another object that can be iterated repeatedly."""
         self._dataset = dataset
         cardinality: Any = getattr(dataset, "cardinality", -1)
         cardinality = cardinality() if callable(cardinality) else cardinality
@@ -98,33 +98,33 @@ class DatasetFeed(Feed):
         self.endless: bool = count == -1 and hasattr(dataset, "cardinality")
 
     def batches(self) -> Iterator[Batch]:
-        """Yields its elements."""
+        """Yields the elements of the data set."""
         yield from self._dataset
 
 
 class GeneratorFeed(Feed):
-    """What a generator yields; it can be passed through once."""
+    """Batches from a generator, which can be iterated only once."""
 
     def __init__(self, generator: Iterator[Any]) -> None:
         self._generator = generator
 
     def batches(self) -> Iterator[Batch]:
-        """Yields on from where it is."""
+        """Yields further batches of the generator."""
         for element in self._generator:
             yield mapped(own_array, element)
 
 
 class PyDatasetFeed(Feed):
-    """Batches by number."""
+    """Batches that a `PyDataset` returns by number."""
 
     def __init__(self, dataset: PyDataset, shuffle: bool) -> None:
-        """Takes the data set; with `shuffle`, batches come in another order in each pass."""
+        """Stores the data set; with `shuffle`, each epoch uses another order of the batches."""
         self._dataset, self._shuffle = dataset, shuffle
         self.steps: int | None = dataset.num_batches
         self.endless: bool = self.steps is None
 
     def batches(self) -> Iterator[Batch]:
-        """Yields the batches of a pass."""
+        """Yields the batches of an epoch."""
         self._dataset.on_epoch_begin()
         number = 0
         order: Any = random_numbers().permutation(self.steps) if self._shuffle and self.steps is not None else None
@@ -133,12 +133,12 @@ class PyDatasetFeed(Feed):
             number += 1
 
     def pass_ended(self) -> None:
-        """Tells the data set."""
+        """Notifies the data set of the end of an epoch."""
         self._dataset.on_epoch_end()
 
 
 class Weighted(Feed):
-    """The batches of another feed, with weights for the classes of their targets."""
+    """The batches of another source, with weights by the classes of their targets."""
 
     def __init__(self, feed: Feed, class_weight: Mapping[int, float]) -> None:
         self._feed, self._class_weight = feed, class_weight
@@ -154,18 +154,18 @@ class Weighted(Feed):
             yield pack_batch(x, y, class_weights(y, self._class_weight))
 
     def pass_ended(self) -> None:
-        """Tells the feed."""
+        """Notifies the source of the end of an epoch."""
         self._feed.pass_ended()
 
 
-# Making one
+# Creating a feed
 
 
 NOT_IN_GRAPHS = (
     "`tf.data.Dataset` only supports Python-style iteration in eager mode or within tf.function. Keras trains eagerly: "
     "leave tf.compat.v1.disable_eager_execution() and `with graph.as_default():` out."
 )
-"""What TensorFlow 2.21 says, and what to do."""
+"""The message of TensorFlow 2.21, followed by a fix."""
 
 
 def feed_of(
@@ -176,19 +176,20 @@ def feed_of(
     shuffle: Any = False,
     class_weight: Mapping[int, float] | None = None,
 ) -> Feed:
-    """Returns the batches for what a program has as data.
+    """Returns a source of batches for the data of a program.
 
     Args:
       x: arrays, tensors, data frames, or lists and dictionaries of them; or a data set, a generator, a `PyDataset`.
-      y: targets, for arrays.
-      sample_weight: weights of the rows, for arrays.
-      batch_size: for arrays.
-      shuffle: whether rows are in another order in each pass; `"batch"` keeps batches together.
-      class_weight: weights of the classes.
+      y: targets, if `x` contains arrays.
+      sample_weight: weights of the rows, if `x` contains arrays.
+      batch_size: rows per batch, if `x` contains arrays.
+      shuffle: whether each epoch uses another order of the rows; `"batch"` keeps batches together.
+      class_weight: weights of the classes by number.
 
     Raises:
-      RuntimeError: a graph is built, in which Keras does not train.
-      ValueError: arrays of different lengths, targets beside a data set, data of a kind that is not known.
+      RuntimeError: if a graph is being built, in which Keras does not train.
+      ValueError: if arrays differ in length, if targets are given besides a data set, or if the kind of data is
+        unknown.
     """
     if open_graph() is not None:
         raise RuntimeError(NOT_IN_GRAPHS)
@@ -225,7 +226,7 @@ def _refuse_targets(noun: str, y: Any, sample_weight: Any) -> None:
 
 
 def is_arrays(x: Any) -> bool:
-    """Tells whether something is an array, or a structure of arrays."""
+    """Returns whether a value is an array or a structure of arrays."""
     if is_list(x):
         items: Any = x
         return bool(items) and all(is_arrays(item) for item in items)
@@ -240,24 +241,24 @@ def _taken_if_any(rows: Any, array: Any) -> Any:
 
 
 def as_array(value: Any) -> Any:
-    """Returns data as a NumPy array; None stays."""
+    """Returns data as a NumPy array; None for None."""
     if value is None or is_array(value):
         return value
-    if hasattr(value, "to_numpy"):  # a data frame, or a column of one
+    if hasattr(value, "to_numpy"):  # a data frame or one of its columns
         array = value.to_numpy()
         return array if array.ndim > 1 else array[:, None]
     return np.asarray(value.numpy() if hasattr(value, "numpy") else value)
 
 
 def own_array(value: Any) -> Any:
-    """Returns an array of a program as one that is ours; anything else as it is."""
+    """Returns a copy of the program's array, which nbtf may keep; other values unchanged."""
     if hasattr(value, "to_numpy"):
         value = as_array(value)
     return take_rows(value, slice(None)) if is_array(value) and value.ndim else value
 
 
 def take_rows(array: Any, rows: Any) -> Any:
-    """Returns rows of an array as an array of its own; numbers with a point as `floatx()`."""
+    """Returns a copy of rows of an array; floats as `floatx()`."""
     dtype = floatx() if array.dtype.kind == "f" and array.dtype.name != "bfloat16" else array.dtype
     if rows.__class__ is slice:
         return np.array(array[rows], dtype)
@@ -269,7 +270,7 @@ def checked_lengths(x: Any, y: Any, weights: Any) -> int:
     """Returns the number of rows.
 
     Raises:
-      ValueError: arrays differ in it.
+      ValueError: if arrays differ in their numbers of rows.
     """
     lengths = {name: _lengths(value) for name, value in (("x", x), ("y", y), ("sample_weight", weights))}
     distinct_lengths = {length for argument_lengths in lengths.values() for length in argument_lengths}
@@ -296,7 +297,7 @@ def _lengths(value: Any) -> list[int]:
 
 
 def pack_batch(x: Any, y: Any = None, weights: Any = None) -> Batch:
-    """Returns inputs, targets and weights as a step gets them: without those that there are not."""
+    """Returns inputs, targets and weights in the form in which a step receives them, without missing parts."""
     if y is None and weights is None:
         return (x,) if is_list(x) else x
     return (x, y) if weights is None else (x, y, weights)
@@ -306,7 +307,7 @@ def unpack_batch(element: Any) -> tuple[Any, Any, Any]:
     """Returns an element as inputs, targets and weights.
 
     Raises:
-      ValueError: a tuple of more than three.
+      ValueError: if the tuple has more than three elements.
     """
     if not is_list(element):
         return element, None, None
@@ -333,10 +334,10 @@ def class_weights(y: Any, class_weight: Mapping[int, float]) -> Any:
 
 
 def split_for_validation(x: Any, y: Any, weights: Any, fraction: float) -> tuple[Any, Any]:
-    """Returns the first rows to train with, and the last ones to validate with.
+    """Returns the first rows for training and the last ones for validation.
 
     Raises:
-      ValueError: the data cannot be cut, or one side would be empty.
+      ValueError: if the data cannot be split, or if one side would be empty.
     """
     wrong: list[Any] = [
         type(argument) for argument in (x, y, weights) if argument is not None and not is_arrays(argument)
@@ -367,13 +368,13 @@ def _cut(start: int, stop: int, array: Any) -> Any:
 
 
 def random_numbers() -> Any:
-    """Returns a source of random orders: one that `tf.random.set_seed` has started, else NumPy's own."""
+    """Returns the generator for random orders: the one seeded by `tf.random.set_seed`, or NumPy's own."""
     pair = seeds().pair(None)
     return np.random if pair is None else np.random.default_rng(pair)
 
 
 def warn_of_end() -> None:
-    """Warns that data ended before the steps that were asked for."""
+    """Warns that the data ended before the requested number of steps."""
     warnings.warn(
         "Your input ran out of data; interrupting training. Make sure that your dataset or generator can generate at "
         "least `steps_per_epoch * epochs` batches. You may need to use the `.repeat()` function when building your "

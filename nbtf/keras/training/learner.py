@@ -1,4 +1,4 @@
-"""What a model knows of its learning: what it was compiled with, its results, and its steps."""
+"""The training state of a model: its `compile` arguments, its metrics and its steps."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ NOT_COMPILED = "You must call `compile()` before using the model."
 
 
 class Compiled:
-    """What `compile` was given, and what it made of it."""
+    """The arguments of `compile` and the objects created from them."""
 
     def __init__(self) -> None:
         self.optimizer: Any = None
@@ -36,24 +36,24 @@ class Compiled:
         self.steps_per_execution = 1
         self.run_eagerly = self.jit_compile = self.done = False
         self.functions: dict[Any, Function] = {}
-        """The steps that are traced, see `Steps`."""
+        """The traced steps; see `Steps`."""
 
     def __getstate__(self) -> dict[str, Any]:
-        """Returns what a copy of the model takes along: its steps are traced anew, these train the original."""
+        """Returns the state for a copy of the model, without traced steps: they train the original."""
         return {**self.__dict__, "functions": {}}
 
 
 class Learner:
-    """What a model knows of its learning, and the steps of it, which a subclass may write anew.
+    """The training state of a model and its steps, which a subclass may override.
 
-    A model is called with `training=`, and lists its weights and losses.
+    The model must accept `training=` and list its weights and losses.
     """
 
     stop_training = False
     stop_evaluating = False
     _compiled: Compiled | None = None
 
-    # What a model says of itself; written here for the type checker alone.
+    # Attributes of the model, declared for the type checker.
     trainable_variables: Any
     non_trainable_variables: Any
     losses: Any
@@ -65,7 +65,7 @@ class Learner:
         if distribute.has_strategy():
             self.__dict__["_distribute_strategy"] = distribute.get_strategy()
 
-    # ---- what there is
+    # ---- Attributes
 
     @property
     def compiled(self) -> bool:
@@ -87,12 +87,12 @@ class Learner:
 
     @property
     def loss(self) -> Any:
-        """The loss as it was given to `compile`."""
+        """The `loss` argument of `compile`."""
         return None if self._compiled is None else self._compiled.loss
 
     @property
     def distribute_strategy(self) -> Any:
-        """The strategy in whose scope the model or its weights were made, else the current one."""
+        """The strategy in whose scope the model or its weights were created; otherwise the current one."""
         noted = self.__dict__.get("_distribute_strategy")
         if noted is not None:
             return noted
@@ -104,12 +104,12 @@ class Learner:
 
     @property
     def _is_of_strategy(self) -> bool:
-        """Whether the model was made in the scope of a strategy."""
+        """Whether the model was created in the scope of a strategy."""
         return "_distribute_strategy" in self.__dict__
 
     @property
     def run_eagerly(self) -> bool:
-        """Whether steps run as Python, batch after batch, rather than as they were traced."""
+        """Whether each batch runs the Python code of the steps instead of a traced function."""
         return self._compiled is not None and self._compiled.run_eagerly
 
     @run_eagerly.setter
@@ -119,7 +119,7 @@ class Learner:
 
     @property
     def metrics(self) -> list[Any]:
-        """The mean loss, the metrics of layers, those of `compile`, and the mean losses of single outputs."""
+        """The mean loss, the metrics of layers and of `compile`, and the mean losses of individual outputs."""
         compiled = self._compiled
         layer_metrics = list(getattr(super(), "metrics", ()))
         if compiled is None or compiled.mean_loss is None:
@@ -138,12 +138,12 @@ class Learner:
         return [metric.name for metric in self.metrics]
 
     def reset_metrics(self) -> None:
-        """Has all metrics forget what they gathered."""
+        """Resets all metrics."""
         for metric in self.metrics:
             metric.reset_state()
 
     def get_metrics_result(self) -> dict[str, Any]:
-        """Returns what the metrics say, by name."""
+        """Returns the results of the metrics by name."""
         results: dict[str, Any] = {}
         for metric in self.metrics:
             result = metric.result()
@@ -154,7 +154,7 @@ class Learner:
         return results
 
     def _all_variables(self) -> list[Any]:
-        """Returns all that a step may change."""
+        """Returns all variables that a step may change."""
         variables = [
             *getattr(self, "variables", ()),
             *(variable for metric in self.metrics for variable in metric.variables),
@@ -170,22 +170,22 @@ class Learner:
             raise ValueError(NOT_COMPILED)
         return compiled
 
-    # ---- steps
+    # ---- Steps
 
     def train_step(self, data: Any) -> dict[str, Any]:
-        """Learns from a batch; a subclass may write it anew.
+        """Trains on a batch; a subclass may override it.
 
         Args:
-          data: a tuple of inputs, targets and weights, as the data has them.
+          data: a tuple of inputs, targets and weights, as the data source yields it.
 
         Returns:
-          What the metrics say, by name.
+          The results of the metrics by name.
         """
         self._change(*self._gradients(*unpack_batch(data)))
         return self.get_metrics_result()
 
     def _gradients(self, x: Any, y: Any, sample_weight: Any) -> tuple[list[Any], list[Any]]:
-        """Returns the trainable weights and their gradients for a batch; metrics have looked at it."""
+        """Returns the trainable weights and their gradients for a batch, after updating the metrics."""
         compiled = self._need_compiled()
         with GradientTape() as tape:
             y_pred = self._called(x, True)
@@ -204,7 +204,7 @@ class Learner:
 
     @during(METRICS)
     def _gather(self, x: Any, y: Any, y_pred: Any, sample_weight: Any, loss: Any) -> None:
-        """Has the metrics look at a batch and its loss."""
+        """Updates the metrics with a batch and its loss."""
         rows, share = rows_of(x), SHARE.get()
         mean = self._need_compiled().mean_loss
         mean._gather(multiply(loss, float(rows if share is None else share.of)), rows)
@@ -219,17 +219,17 @@ class Learner:
             compiled.metrics.update_state(y, y_pred, sample_weight)
 
     def _called(self, x: Any, training: bool) -> Any:
-        """Calls the model; Keras 3 trains a model whose `call` takes no `training` as it is called anywhere else."""
+        """Calls the model; as in Keras 3, a `call` without `training` is called without it."""
         return self(x, training=training) if self._facts.has_training or is_legacy() else self(x)
 
     def test_step(self, data: Any) -> dict[str, Any]:
-        """Takes a batch to the metrics; a subclass may write it anew.
+        """Updates the metrics with a batch; a subclass may override it.
 
         Args:
-          data: a tuple of inputs, targets and weights, as the data has them.
+          data: a tuple of inputs, targets and weights, as the data source yields it.
 
         Returns:
-          What the metrics say, by name.
+          The results of the metrics by name.
         """
         self._tested(data)
         return self.get_metrics_result()
@@ -241,26 +241,26 @@ class Learner:
         self._gather(x, y, y_pred, sample_weight, loss)
 
     def predict_step(self, data: Any) -> Any:
-        """Returns the outputs for a batch; a subclass may write it anew."""
+        """Returns the outputs for a batch; a subclass may override it."""
         return self._called(unpack_batch(data)[0], False)
 
     @during(FORWARD)
     def compute_loss(
         self, x: Any = None, y: Any = None, y_pred: Any = None, sample_weight: Any = None, training: bool = True
     ) -> Any:
-        """Returns the loss of a batch, with those that layers add; a subclass may write it anew.
+        """Returns the loss of a batch, including losses added by layers; a subclass may override it.
 
-        In a replica it is what the replica's rows add to the loss of the whole batch.
+        In a replica, this is the contribution of the replica's rows to the loss of the whole batch.
 
         Args:
           x: inputs.
           y: targets.
           y_pred: outputs.
           sample_weight: weights of the rows.
-          training: whether this is for training.
+          training: whether the loss is computed for training; true by default.
 
         Raises:
-          ValueError: there is nothing to compute.
+          ValueError: if no loss is defined.
         """
         compiled = self._compiled
         total = None if compiled is None or compiled.losses is None else compiled.losses(y, y_pred, sample_weight)
@@ -276,17 +276,17 @@ class Learner:
         return total
 
     def compute_metrics(self, x: Any, y: Any, y_pred: Any, sample_weight: Any = None) -> dict[str, Any]:
-        """Has the metrics look at a batch, and returns what they say; a subclass may write it anew."""
+        """Updates the metrics with a batch and returns their results; a subclass may override it."""
         self._update_metrics(y, y_pred, sample_weight)
         return self.get_metrics_result()
 
-    # ---- logs
+    # ---- Logs
 
     def _logs(self, outcome: Any) -> dict[str, float]:
-        """Returns what a step has to tell, as numbers by name in alphabetical order.
+        """Returns the results of a step as numbers by name, in alphabetical order.
 
-        `outcome` is what a step returned that a subclass has written: where its names are those of the metrics, these
-        are asked, since under a strategy each replica knows its own part alone.
+        `outcome` is the return value of an overridden step. If its names are those of the metrics, the metrics are
+        read instead, because under a strategy each replica knows only its own part.
         """
         results = self.get_metrics_result()
         if is_dict(outcome):
@@ -295,7 +295,7 @@ class Learner:
         return {name: _number(results[name]) for name in sorted(results)}
 
     def _in_order(self, logs: Mapping[str, float]) -> Any:
-        """Returns logs as a list in the order of `metrics`; a single number as it is."""
+        """Returns logs as a list in the order of `metrics`; a single number is returned alone."""
         names: list[str] = []
         for metric in self.metrics:
             inner = metric.metrics if isinstance(metric, CompiledMetrics) else [metric]

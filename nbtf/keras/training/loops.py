@@ -1,4 +1,4 @@
-"""How passes over the data go: batch after batch, and who is told."""
+"""The loops over batches and epochs, and the calls of callbacks."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class Epochs:
-    """The passes of a `fit`."""
+    """The epochs of a `fit`."""
 
     def __init__(
         self,
@@ -34,15 +34,15 @@ class Epochs:
         self._test_freq: Any = 1
 
     def validate_with(self, feed: Feed | None, steps: int | None, freq: Any) -> None:
-        """Says what to validate with, and after which passes."""
+        """Sets the validation data, and the epochs after which to validate."""
         self._test, self._test_steps, self._test_freq = feed, steps, freq
 
     def run(self, first: int, end: int) -> History:
-        """Makes the passes; returns what the logs said."""
+        """Runs the epochs and returns their results."""
         model, callbacks = self._model, self._callbacks
         callbacks.on_train_begin()
         logs: dict[str, Any] = {}
-        first = max(first, model.__dict__.pop("_initial_epoch", 0))  # where `BackupAndRestore` goes on
+        first = max(first, model.__dict__.pop("_initial_epoch", 0))  # set by `BackupAndRestore`
         for epoch in range(first, end):
             model.reset_metrics()
             callbacks.on_epoch_begin(epoch)
@@ -64,7 +64,7 @@ class Epochs:
         return (epoch + 1) % freq == 0 if isinstance(freq, int) else epoch + 1 in freq
 
     def _pass(self) -> None:
-        """Goes through the data once, or takes as many batches as were asked for."""
+        """Runs one epoch: all batches of the data, or the requested number."""
         train, callbacks, model, per_call = self._steps.train, self._callbacks, self._model, self._per_call
         begins, ends = callbacks.wants_train_begin, callbacks.wants_train_end
 
@@ -90,7 +90,7 @@ class Epochs:
             self._check_end(steps_done)
 
     def _next_batches(self) -> Iterator[Batch]:
-        """Yields the batches of a pass."""
+        """Yields the batches of an epoch."""
         step_limit, feed = self._wanted, self._feed
         if step_limit is None:
             yield from feed.batches()
@@ -99,7 +99,7 @@ class Epochs:
         for _ in range(step_limit):
             batch = next(self._batches, None) if self._batches is not None else None
             if batch is None and (self._batches is None or feed.steps is not None):
-                self._batches = feed.batches()  # a pass may be shorter than what was asked for, or longer
+                self._batches = feed.batches()  # the data may have fewer or more batches than an epoch needs
                 batch = next(self._batches, None)
             if batch is None:
                 return
@@ -114,7 +114,7 @@ class Epochs:
 
 
 def evaluate_batches(model: Learner, feed: Feed, callbacks: CallbackList, steps: int | None) -> dict[str, Any]:
-    """Takes all batches, or some, to the metrics; returns what these say."""
+    """Updates the metrics with all batches, or with some, and returns their results."""
     test = Steps(model).test
     outcome: Any = None
     callbacks.on_test_begin()
@@ -148,12 +148,12 @@ def predict_batches(model: Learner, feed: Feed, callbacks: CallbackList, steps: 
         callbacks.on_predict_batch_end(number, {"outputs": outputs})
     callbacks.on_predict_end()
     if not batches_of_outputs:
-        raise ValueError("There is nothing to predict: the data has no batches.")
+        raise ValueError("Nothing to predict. The data contains no batches.")
     return join_outputs(batches_of_outputs)
 
 
 def _first(feed: Feed, steps: int | None) -> Iterator[Batch]:
-    """Yields the first batches of a pass, all of them without a number."""
+    """Yields the first batches; all of them if no number is given."""
     if steps is None:
         yield from feed.batches()
         feed.pass_ended()

@@ -1,4 +1,4 @@
-"""How far training is: a bar that is rewritten in a terminal and in a notebook, plain lines elsewhere."""
+"""Progress of training: a bar that is updated in place in terminals and notebooks, and plain lines elsewhere."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ _BAR = "━"
 
 
 class Progbar:
-    """A line of text about a task of many steps.
+    """A line of text that shows the progress of a task with many steps.
 
-    In a terminal, and in a notebook, the line is rewritten at most 20 times a second, and in colour only in a terminal.
-    Where output goes to a file there is one line when the task is over. Times differ from run to run: a notebook that
-    is checked by nbval says `verbose=0`, or sanitizes numbers before `s` and `ms/step`.
+    In terminals and notebooks the line is updated in place, at most 20 times a second; only terminals get colour.
+    In files one line is written when the task is done. Times differ between runs: if nbval checks a notebook, use
+    `verbose=0` or sanitize numbers before `s` and `ms/step`.
 
     Args:
-      target: the number of steps; None if nobody knows.
-      width: of the bar, in characters.
-      verbose: 1 for the bar, 2 for a plain line at the end, 0 for nothing.
-      interval: the least time between two updates, in seconds.
-      stateful_metrics: names of values that are means already; all others are averaged over updates.
-      unit_name: what a step is called.
+      target: number of steps; None if unknown.
+      width: width of the bar in characters; 20 by default.
+      verbose: 1, the default, for the bar; 2 for a plain line at the end; 0 for no output.
+      interval: shortest time between two updates, in seconds; 0.05 by default.
+      stateful_metrics: names of values that are already means; all others are averaged over updates.
+      unit_name: name of a step; `step` by default.
 
     >>> bar = tf.keras.utils.Progbar(4, verbose=0)
     >>> bar.update(2, [("loss", 0.5)])
@@ -57,18 +57,18 @@ class Progbar:
 
     @property
     def due(self) -> bool:
-        """Whether it is time to write again."""
+        """Whether the next update is due."""
         return self._rewrites and time.time() - self._last_update >= self.interval
 
     def update(
         self, current: int, values: Sequence[tuple[str, Any]] | Mapping[str, Any] | None = None, finalize: Any = None
     ) -> None:
-        """Says how far the task is.
+        """Updates the progress.
 
         Args:
-          current: the number of the step.
+          current: number of completed steps.
           values: pairs of name and value.
-          finalize: whether this is the end; by default if `current` is the target.
+          finalize: whether this is the last update; by default if `current` is the target.
         """
         last = bool(self.target is not None and current >= self.target) if finalize is None else bool(finalize)
         self.note_step()
@@ -81,16 +81,16 @@ class Progbar:
             self._draw(current, now, last)
 
     def add(self, n: int, values: Any = None) -> None:
-        """Says that some steps more are done."""
+        """Advances the progress by some steps."""
         self.update(self._seen + n, values)
 
     def note_step(self) -> None:
-        """Notes when the first step was done: it takes longer than the others, and is left out of their mean."""
+        """Records the time of the first step, which takes longer than the others and is excluded from their mean."""
         if self._after_first is None:
             self._after_first = time.time()
 
     def show(self, current: int, logs: Mapping[str, float], last: bool) -> None:
-        """As `update`, for values that are means already."""
+        """Updates the progress with values that are already means."""
         self._stateful.update(logs)
         self.update(current, logs, last)
 
@@ -99,7 +99,7 @@ class Progbar:
             if name in self._stateful:
                 self._sums[name] = [float(value), 1.0]
                 continue
-            # As Keras: a value counts for all the steps since the last one.
+            # As in Keras, a value counts for all steps since the previous update.
             steps = float(max(current - self._seen, 1))
             sum_and_count = self._sums.setdefault(name, [0.0, 0.0])
             sum_and_count[0] += float(value) * steps
@@ -154,7 +154,7 @@ class Progbar:
 
 
 def _is_notebook(stream: Any) -> bool:
-    """Tells whether text goes to a notebook, which rewrites a line after a carriage return."""
+    """Returns whether a stream writes to a notebook, which handles carriage returns."""
     return type(stream).__module__.partition(".")[0] in ("ipykernel", "pyodide_kernel", "piplite")
 
 

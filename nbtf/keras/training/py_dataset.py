@@ -1,4 +1,4 @@
-"""What a data set is that a program writes itself: batches by number."""
+"""Data sets defined by a program, which return batches by number."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from typing import Any
 
 
 class PyDataset:
-    """Subclass it, and write `__len__`, the number of batches, and `__getitem__`, which returns the batch of a number.
+    """Base class of data sets. Subclass it, and define `__len__` (number of batches) and `__getitem__` (a batch).
 
-    A batch is a tuple of inputs, targets and, where wanted, weights. Batches are asked for one by one, in this thread.
+    A batch is a tuple of inputs, targets and optionally weights. Batches are requested one by one, in this thread.
 
     Args:
-      workers, use_multiprocessing, max_queue_size: accepted for TensorFlow's sake, without effect.
+      workers, use_multiprocessing, max_queue_size: ignored, for compatibility with TensorFlow.
 
     >>> class Squares(tf.keras.utils.PyDataset):
     ...     def __len__(self):
@@ -32,16 +32,16 @@ class PyDataset:
         raise NotImplementedError
 
     def __getitem__(self, index: int) -> Any:
-        """Returns a batch."""
+        """Returns the batch with this number."""
         raise NotImplementedError
 
     @property
     def num_batches(self) -> int | None:
-        """The number of batches; None for as many as are asked for."""
+        """The number of batches; None for an endless data set."""
         return len(self)
 
     def on_epoch_begin(self) -> None:
-        """Is called before each pass."""
+        """Called before each epoch."""
 
     def on_epoch_end(self) -> None:
-        """Is called after each pass."""
+        """Called after each epoch."""

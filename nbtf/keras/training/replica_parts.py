@@ -1,4 +1,4 @@
-"""Which part of a batch a replica gets, and how much its loss counts."""
+"""The part of a batch for each replica, and the weight of its loss."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ from nbtf.keras.type_guards import is_dict, is_list
 
 
 class Share(NamedTuple):
-    """How many rows of the global batch a replica has."""
+    """The number of rows of the global batch that a replica has."""
 
     rows: int
     of: int
 
 
 SHARE: ContextVar[Share | None] = call_variable("nbtf keras share", None)
-"""The share of the replica that runs; None where there is one replica, which has all rows."""
+"""The share of the running replica; None with a single replica, which has all rows."""
 
 
 def rows_of(batch: Any) -> int:
-    """Returns how many rows a batch has: those of its first array, in all replicas together."""
+    """Returns the number of rows of a batch: those of its first array, over all replicas."""
     batch_class = batch.__class__
     if batch_class is np.ndarray:
         return batch.shape[0] if batch.ndim else 1
@@ -52,13 +52,13 @@ def rows_of(batch: Any) -> int:
 
 
 def copy_here(weight: Any) -> Any:
-    """Returns the `tf.Variable` that a weight stands for; in a replica its own copy."""
+    """Returns the `tf.Variable` of a weight; in a replica, its own copy."""
     handle = getattr(weight, "handle", weight)
     return handle if handle.__class__ is TensorVariable else getattr(handle, "__tf_variable__", handle)
 
 
 def part_for(number: int, replicas: int, batch: Any) -> Any:
-    """Returns a replica's rows of a batch; the first ones get the larger parts, the last ones perhaps none."""
+    """Returns a replica's rows of a batch; the first replicas get larger parts, the last ones may get none."""
 
     def cut_rows(value: Any) -> Any:
         if isinstance(value, distribute.DistributedValues):
@@ -73,14 +73,14 @@ def part_for(number: int, replicas: int, batch: Any) -> Any:
 
 @during(INPUT)
 def place_batch(batch: Any) -> Any:
-    """Returns a batch as tensors, where constants go now. Its arrays must belong to nobody else."""
+    """Returns a batch as tensors on the device where constants are placed. Its arrays must not be shared."""
     batch_class = batch.__class__
     if batch_class is np.ndarray:
         return constant_of(batch, as_dtype(batch.dtype)) if batch.dtype.kind in "fiub" else as_tensor(batch)
     if batch_class is tuple:
         return tuple([place_batch(item) for item in batch])
     if batch_class is Tensor:
-        # Where ops are not simply run on the CPU, one copy to the device is better than one for each use.
+        # Unless ops simply run on the CPU, one copy to the device is cheaper than one for each use.
         return batch if HERE.device is not None else identity(batch)
     if is_list(batch) or is_dict(batch):
         return mapped(place_batch, batch)

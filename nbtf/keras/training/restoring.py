@@ -1,4 +1,4 @@
-"""What makes a step happen as a whole, or not at all."""
+"""Makes a training step atomic: it happens as a whole or not at all."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from nbtf import distribute
 
 
 class Restorable:
-    """The values of variables on all devices, to be brought back if a step fails in the middle.
+    """The values of variables on all devices, which are restored if a step fails.
 
-    Values are immutable arrays (see `nbtf/_ops/variables/resource.py`): keeping one takes no time and, since
-    assigning makes a new one anyway, no memory of a device beyond the step itself.
+    Values are immutable arrays (see `nbtf/_ops/variables/resource.py`). Keeping one takes no time. It needs no device
+    memory beyond the step itself, because each assignment creates a new array anyway.
     """
 
     def __init__(self, variables: Iterable[Any]) -> None:
-        """Takes variables of Keras or of TensorFlow; each once, also if it comes twice."""
+        """Stores Keras or TensorFlow variables without duplicates."""
         copies: dict[int, Any] = {}
         for variable in variables:
             bare = getattr(variable, "handle", variable)
@@ -26,14 +26,14 @@ class Restorable:
         self._values: list[Any] = []
 
     def keep(self) -> None:
-        """Keeps the values of this moment."""
+        """Stores the current values."""
         self._values = [copy._array for copy in self._copies]
 
     def forget(self) -> None:
-        """Lets go of what was kept."""
+        """Drops the stored values."""
         self._values.clear()
 
     def bring_back(self) -> None:
-        """Gives all variables the values that were kept."""
+        """Sets all variables to the stored values."""
         for copy, value in zip(self._copies, self._values, strict=True):
             copy._array = value

@@ -1,4 +1,4 @@
-"""How one batch is learned from, tested or predicted: on one device, or a part of it in each replica."""
+"""Training, testing and predicting with one batch, on one device or split between replicas."""
 
 from __future__ import annotations
 
@@ -34,15 +34,15 @@ if TYPE_CHECKING:
 
 
 class Steps:
-    """Takes one batch after another to a model.
+    """Runs a model on one batch after another.
 
-    A step is traced for the shapes of a batch, and its ops are run again for each batch of these shapes; a model that
-    is to run eagerly runs its Python code each time. A step happens as a whole: when it fails in the middle, or is
-    interrupted, all variables get back the values that they had after the last finished step.
+    A step is traced for the shapes of a batch, and its ops run again for each batch with these shapes. With
+    `run_eagerly` the Python code runs each time. A step is atomic: if it fails or is interrupted, all variables are
+    restored to their values after the last finished step.
     """
 
     def __init__(self, model: Learner) -> None:
-        """Looks at what the model overrides, and where its variables live."""
+        """Determines the strategy of the model and its devices."""
         self._model = model
         self._strategy = model.distribute_strategy
         self._devices: tuple[str, ...] = self._strategy.extended.worker_devices
@@ -52,30 +52,30 @@ class Steps:
         self._step = 0
 
     def _run(self, step: Callable[[Steps, Any], Any], batch: Any) -> Any:
-        """Places a batch and runs one of the steps with it, which is traced if it may be."""
+        """Places a batch and runs a step with it, which is traced if possible."""
         with self._strategy.scope() if self._in_strategy else nullcontext():
             data = self._strategy.run(lambda: self._part_of(batch)) if self._in_strategy else place_batch(batch)
             return self._function(step)(data)
 
     def _part_of(self, batch: Any) -> Any:
-        """Returns the rows of a batch that the current replica gets, on its device."""
+        """Returns the current replica's rows of a batch, on its device."""
         return place_batch(part_for(replica_number() or 0, self._replicas, batch))
 
     def _function(self, step: Callable[[Steps, Any], Any]) -> Callable[[Any], Any]:
-        """Returns a step as a function of a batch, which was traced before if it is the same step."""
+        """Returns a step as a function of a batch, which reuses earlier traces of the same step."""
         compiled = self._model._compiled
         if compiled is None or compiled.run_eagerly or isinstance(compiled.optimizer, LossScaleOptimizer):
-            return partial(step, self)  # such an optimizer looks at values to tell whether a step counts
+            return partial(step, self)  # LossScaleOptimizer reads values to decide whether a step counts
         key = step.__name__, self._in_strategy, self._strategy.extended.membership
         function = compiled.functions.get(key)
         if function is None:
-            model = ref(self._model)  # which shall go with its last name
+            model = ref(self._model)  # weak, so that the traced function does not keep the model alive
 
             def run_step(data: Any) -> Any:
                 return step(Steps(cast("Learner", model())), data)
 
             run_step.__name__ = step.__name__.strip("_")
-            run_step.__qualname__ = f"{type(self._model).__name__}.{run_step.__name__}"  # warnings show it
+            run_step.__qualname__ = f"{type(self._model).__name__}.{run_step.__name__}"  # warnings show this name
             function = compiled.functions[key] = Function(
                 run_step, autograph=False, traced_signatures=_TRACED_SIGNATURES, counted_as=step
             )
@@ -84,11 +84,11 @@ class Steps:
     # Training
 
     def train(self, batch: Any) -> Any:
-        """Learns from a batch; returns what the model's `train_step` does, None where it is the usual one."""
+        """Trains on a batch; returns the result of an overridden `train_step`, otherwise None."""
         self._remember()
         try:
             logs = self._run(Steps._train_step, batch)
-            finish(CURRENT.context)  # a step that a task could not do has changed nothing
+            finish(CURRENT.context)  # a step that failed on a task must not have changed anything
         except BaseException as error:
             self._tell_device(error)
             if self._restorable is not None:
@@ -102,7 +102,7 @@ class Steps:
         return logs
 
     def _remember(self) -> None:
-        # The first step makes variables: those of layers that are built by it, and the optimizer's.
+        # The first step creates variables: those of layers that it builds, and the optimizer's.
         if self._restorable is None or self._step == 1:
             self._restorable = Restorable(self._model._all_variables())
         self._restorable.keep()
@@ -117,7 +117,7 @@ class Steps:
         return self._train_across(data)
 
     def _train_across(self, data: Any) -> None:
-        """Computes the gradients of all replicas, adds them up once, and changes all copies of the weights."""
+        """Computes the gradients of all replicas, adds them up once, and updates all copies of the weights."""
         model = self._model
         replica_gradients: dict[int, list[Any]] = {}
 
@@ -131,7 +131,7 @@ class Steps:
             self._follow(sorted(replica_gradients))
 
     def _follow(self, ran: list[int]) -> None:
-        """Gives replicas that had no rows the running means of those that had: else they would count as they began."""
+        """Copies running means to replicas that had no rows, which would otherwise still have their initial values."""
         for variable in self._model.non_trainable_variables:
             handle = getattr(variable, "handle", variable)
             if isinstance(handle, SyncOnReadVariable) and handle.aggregation is VariableAggregation.MEAN:
@@ -142,7 +142,7 @@ class Steps:
                     handle.values[number].assign(mean)
 
     def _sum_gradients(self, replica_gradients: Mapping[int, list[Any]]) -> list[Any]:
-        """Returns the gradients of all replicas, weight by weight; zeros for replicas that had no rows."""
+        """Returns the gradients of all replicas for each weight; zeros for replicas that had no rows."""
         if self._replicas == 1:
             return replica_gradients[0]
         grads: list[Any] = []
@@ -168,10 +168,10 @@ class Steps:
     # Testing and predicting
 
     def test(self, batch: Any) -> Any:
-        """Takes a batch to the metrics; returns what an overriding `test_step` does.
+        """Updates the metrics with a batch; returns the result of an overridden `test_step`.
 
         Raises:
-          RuntimeError: if the model was made in the scope of a strategy, and its optimizer was not.
+          RuntimeError: if the model was created in the scope of a strategy and its optimizer was not.
         """
         optimizer = self._model.optimizer
         if self._model._is_of_strategy and optimizer is not None and not optimizer.built:
@@ -200,9 +200,9 @@ class Steps:
     # Replicas
 
     def _in_replicas(self, fn: Callable[[Any], Any], data: Any, empty_too: bool = False) -> Any:
-        """Calls a function in each replica with its part of a batch; replicas without rows are left out.
+        """Calls a function in each replica with its part of a batch; skips replicas without rows.
 
-        A function of the user's may wait for the other replicas, so it is called in all of them.
+        With `empty_too`, all replicas call it: a function defined by the user may wait for the other replicas.
         """
         if not self._in_strategy:
             return fn(data)
@@ -224,14 +224,14 @@ class Steps:
         return self._strategy.run(replica, (data,))
 
     def _tell_device(self, error: BaseException) -> None:
-        """Names the replica of an error that came while the copies of the weights were changed."""
+        """Adds the replica to an error that was raised while copies of the weights were updated."""
         mentioned = devices_in(str(error))
         if mentioned and mentioned[0] in self._devices:
             self._strategy.note_replica(error, self._devices.index(mentioned[0]))
 
 
 _TRACED_SIGNATURES = 16
-"""For how many shapes of batches a step is traced; batches of further ones run the Python code."""
+"""Number of batch shapes for which a step is traced; batches with further shapes run the Python code."""
 
 
 def _as_array(value: Any) -> Any:
@@ -239,7 +239,7 @@ def _as_array(value: Any) -> Any:
 
 
 def join_outputs(outputs: list[Any]) -> Any:
-    """Returns the outputs for several batches, or parts of one, as those for all rows."""
+    """Returns the outputs for several batches, or for parts of one, joined along the rows."""
     if len(outputs) == 1:
         return outputs[0]
     return mapped(lambda *batches: np.concatenate(batches), *outputs)

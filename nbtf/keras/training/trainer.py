@@ -1,4 +1,4 @@
-"""What a model learns with: `compile`, `fit`, `evaluate`, `predict`, and the same for single batches."""
+"""The training methods of models: `compile`, `fit`, `evaluate`, `predict`, and their variants for single batches."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from nbtf.keras.type_guards import is_dict, is_list
 
 
 class Trainer(Learner):
-    """The part of a model that learns; `Model` inherits it."""
+    """The training methods that `Model` inherits."""
 
     # ---- compile
 
@@ -48,25 +48,25 @@ class Trainer(Learner):
         jit_compile: Any = "auto",
         auto_scale_loss: bool = True,
     ) -> None:
-        """Says how the model is to learn.
+        """Configures the model for training.
 
         Args:
-          optimizer: an optimizer, or its name.
+          optimizer: an optimizer or its name.
           loss: a loss, a function of labels and predictions, or a name; for several outputs a list, or a dictionary by
             the names of the outputs.
-          loss_weights: how much the losses of several outputs count, in the same form.
-          metrics: what to watch, in a list; for several outputs a list or a dictionary of lists. `"accuracy"` means the
-            accuracy that suits the shapes of labels and predictions.
-          weighted_metrics: metrics that take sample weights into account.
-          run_eagerly: whether each batch runs the Python code of the steps. Otherwise they are traced for each shape of
-            a batch, as by `tf.function`: what Python itself does in `call` and `train_step` happens then and only then,
-            and what was changed since the last `compile`, such as `trainable`, counts after the next.
-          steps_per_execution: after how many batches callbacks are called.
-          jit_compile: accepted and ignored.
-          auto_scale_loss: whether losses are scaled for a model with the policy `mixed_float16`.
+          loss_weights: weights of the losses of several outputs, in the same form.
+          metrics: a list of metrics; for several outputs, a list or a dictionary of lists. `"accuracy"` chooses the
+            accuracy that fits the shapes of labels and predictions.
+          weighted_metrics: metrics that use sample weights.
+          run_eagerly: whether each batch runs the Python code of the steps; false by default. Otherwise the steps are
+            traced for each shape of a batch, as by `tf.function`. Python code in `call` and `train_step` then runs only
+            during tracing, and changes such as `trainable` take effect at the next `compile`.
+          steps_per_execution: number of batches between calls of callbacks; 1 by default.
+          jit_compile: ignored.
+          auto_scale_loss: whether to scale losses of a model with the policy `mixed_float16`; true by default.
 
         Raises:
-          ValueError: there is no optimizer of that name, or metrics in no list.
+          ValueError: if the optimizer does not exist, or if metrics are not given as a list.
         """
         if run_eagerly and jit_compile is True:
             warnings.warn(
@@ -84,7 +84,7 @@ class Trainer(Learner):
             "steps_per_execution": steps_per_execution,
             "jit_compile": jit_compile is True and not run_eagerly,
         }
-        self.__dict__["_compiled"] = compiled  # not `self._compiled`: what belongs to a layer is noted there
+        self.__dict__["_compiled"] = compiled  # not `self._compiled`, which would register its contents in the layer
         compiled.optimizer = self._as_optimizer(optimizer, auto_scale_loss)
         compiled.mean_loss = metric_classes.Mean(name="loss")
         compiled.loss, compiled.steps_per_execution = loss, steps_per_execution
@@ -109,32 +109,32 @@ class Trainer(Learner):
         return optimizer_object
 
     def get_compile_config(self) -> dict[str, Any] | None:
-        """Returns what `compile` was given, as plain data; None before."""
+        """Returns the arguments of `compile` as plain data; None before `compile`."""
         compiled = self._compiled
         if compiled is None or compiled.config is None:
             return None
         return {name: serialized(value) for name, value in {**compiled.config, "optimizer": compiled.optimizer}.items()}
 
     def compile_from_config(self, config: Mapping[str, Any]) -> None:
-        """Compiles as a model was whose `get_compile_config` is given."""
+        """Compiles the model with the result of another model's `get_compile_config`."""
         arguments = {name: deserialized_all(value) for name, value in config.items()}
         arguments["optimizer"] = optimizers.deserialize(config["optimizer"])
         self.compile(**arguments)
         if self.optimizer is not None and getattr(self, "built", False):
             self.optimizer.build(self.trainable_variables)
 
-    # ---- the functions that take an iterator of batches, as Keras makes them
+    # ---- Keras' functions of an iterator of batches
 
     def make_train_function(self, force: bool = False) -> Callable[[Iterator[Any]], Any]:
-        """Returns a function that learns from the next batch of an iterator; `force` traces the steps anew."""
+        """Returns a function that trains on the next batch of an iterator; `force` traces the steps again."""
         return self._on_iterators(Steps.train, force)
 
     def make_test_function(self, force: bool = False) -> Callable[[Iterator[Any]], Any]:
-        """Returns a function that takes the next batch of an iterator to the metrics."""
+        """Returns a function that updates the metrics with the next batch of an iterator."""
         return self._on_iterators(Steps.test, force)
 
     def make_predict_function(self, force: bool = False) -> Callable[[Iterator[Any]], Any]:
-        """Returns a function that gives the outputs for the next batch of an iterator."""
+        """Returns a function that returns the outputs for the next batch of an iterator."""
         return self._on_iterators(Steps.predict, force)
 
     def _on_iterators(self, step: Callable[[Steps, Any], Any], force: bool) -> Callable[[Iterator[Any]], Any]:
@@ -143,7 +143,7 @@ class Trainer(Learner):
         steps = Steps(self)
         return lambda iterator: step(steps, next(iterator))
 
-    # ---- loops
+    # ---- Loops
 
     def fit(
         self,
@@ -165,37 +165,37 @@ class Trainer(Learner):
         validation_freq: Any = 1,
         **ignored: Any,
     ) -> History:
-        """Learns from data, pass after pass.
+        """Trains the model for a number of epochs.
 
-        Under a strategy each batch is split: of 10 rows 4 replicas get 3, 3, 3 and 1. Gradients and metrics are those
-        of the whole batch, so several devices give what one gives. If a step fails or is interrupted, on any device,
-        all variables keep the values of the last finished step; a note of the error says which replica it was.
+        Under a strategy each batch is split: 4 replicas get 3, 3, 3 and 1 of 10 rows. Gradients and metrics are those
+        of the whole batch, so several devices give the same results as one. If a step fails or is interrupted on any
+        device, all variables keep their values after the last finished step. A note of the error names the replica.
 
         Args:
           x: inputs: arrays, tensors, data frames, lists or dictionaries of them; or a data set, a generator or a
-            `PyDataset`, which give targets and weights as well.
+            `PyDataset`, which also provide targets and weights.
           y: targets.
-          batch_size: rows in a batch, of all replicas together; 32 when None.
-          epochs: the number of the last pass, counted from 1.
-          verbose: 0 for silence, 1 or `"auto"` for a bar, 2 for one line for each pass.
-          callbacks: objects that are told what happens.
-          validation_split: the fraction of the rows, taken from the end, that is kept for validation.
+          batch_size: rows per batch over all replicas; 32 by default.
+          epochs: number of the last epoch, counted from 1; 1 by default.
+          verbose: 0 for no output, 1 or `"auto"` for a bar, 2 for one line per epoch.
+          callbacks: callbacks to call during training.
+          validation_split: fraction of the rows, from the end, to use for validation; 0 by default.
           validation_data: `(x, y)` or `(x, y, sample_weight)`, or a data set.
-          shuffle: whether rows of arrays come in another order in each pass.
-          class_weight: how much each class counts, by its number.
-          sample_weight: how much each row counts.
-          initial_epoch: how many passes were made before.
-          steps_per_epoch: batches in a pass; all there are when None.
-          validation_steps: batches in a validation; all there are when None.
-          validation_batch_size: rows in a batch for validation.
-          validation_freq: after how many passes validation comes; or a list of passes.
-          **ignored: accepted for older programs (`workers`, `use_multiprocessing`, `max_queue_size`).
+          shuffle: whether each epoch uses another order of the rows of arrays; true by default.
+          class_weight: weights of the classes by number.
+          sample_weight: weights of the rows.
+          initial_epoch: number of epochs completed before; 0 by default.
+          steps_per_epoch: batches per epoch; all by default.
+          validation_steps: batches per validation; all by default.
+          validation_batch_size: rows per batch in validation; `batch_size` by default.
+          validation_freq: number of epochs between validations, or a list of epochs; 1 by default.
+          **ignored: arguments of older programs (`workers`, `use_multiprocessing`, `max_queue_size`).
 
         Returns:
-          A `History`: its `history` has a list for each name in the logs.
+          A `History`, whose `history` has a list for each name in the logs.
 
         Raises:
-          ValueError: `compile` was not called, or the data does not fit.
+          ValueError: if `compile` was not called, or if the data does not fit the model.
         """
         compiled = self._need_compiled()
         self._check_arguments("fit", ignored)
@@ -231,20 +231,20 @@ class Trainer(Learner):
         """Returns loss and metrics for data.
 
         Args:
-          x: as for `fit`.
+          x: inputs, as in `fit`.
           y: targets.
-          batch_size: rows in a batch.
-          verbose: as for `fit`.
-          sample_weight: how much each row counts.
-          steps: how many batches; all there are when None.
-          callbacks: objects that are told what happens.
-          return_dict: whether results come by name.
+          batch_size: rows per batch; 32 by default.
+          verbose: as in `fit`.
+          sample_weight: weights of the rows.
+          steps: number of batches; all by default.
+          callbacks: callbacks to call during evaluation.
+          return_dict: whether to return results by name; false by default.
 
         Returns:
-          The loss; with metrics a list, the loss first.
+          The loss; with metrics, a list that starts with the loss.
 
         Raises:
-          ValueError: `compile` was not called, or the data does not fit.
+          ValueError: if `compile` was not called, or if the data does not fit the model.
         """
         self._need_compiled()
         self._check_arguments("evaluate", ignored)
@@ -264,14 +264,14 @@ class Trainer(Learner):
         callbacks: Any = None,
         **ignored: Any,
     ) -> Any:
-        """Returns the outputs for data, as arrays.
+        """Returns the outputs for data as arrays.
 
         Args:
-          x: as for `fit`; targets that a data set has are left out.
-          batch_size: rows in a batch.
-          verbose: as for `fit`.
-          steps: how many batches; all there are when None.
-          callbacks: objects that are told what happens.
+          x: inputs, as in `fit`; targets in a data set are ignored.
+          batch_size: rows per batch; 32 by default.
+          verbose: as in `fit`.
+          steps: number of batches; all by default.
+          callbacks: callbacks to call during prediction.
         """
         self._check_arguments("predict", ignored)
         feed = feed_of(x, None, None, batch_size)
@@ -285,7 +285,7 @@ class Trainer(Learner):
         if wrong:
             raise TypeError(f"Trainer.{name}() got an unexpected keyword argument '{wrong[0]}'")
 
-    # ---- one batch
+    # ---- Single batches
 
     def train_on_batch(
         self,
@@ -295,14 +295,14 @@ class Trainer(Learner):
         class_weight: Mapping[int, float] | None = None,
         return_dict: bool = False,
     ) -> Any:
-        """Learns from one batch; returns loss and metrics of this batch alone.
+        """Trains on a single batch and returns loss and metrics of this batch.
 
         Args:
           x: inputs.
           y: targets.
-          sample_weight: how much each row counts.
-          class_weight: how much each class counts.
-          return_dict: whether results come by name.
+          sample_weight: weights of the rows.
+          class_weight: weights of the classes by number.
+          return_dict: whether to return results by name; false by default.
         """
         self._need_compiled()
         if class_weight is not None:
@@ -318,13 +318,13 @@ class Trainer(Learner):
         return results if return_dict else self._in_order(results)
 
     def test_on_batch(self, x: Any, y: Any = None, sample_weight: Any = None, return_dict: bool = False) -> Any:
-        """Returns loss and metrics of one batch alone.
+        """Returns loss and metrics of a single batch.
 
         Args:
           x: inputs.
           y: targets.
-          sample_weight: how much each row counts.
-          return_dict: whether results come by name.
+          sample_weight: weights of the rows.
+          return_dict: whether to return results by name; false by default.
         """
         self._need_compiled()
         self.reset_metrics()
@@ -332,7 +332,7 @@ class Trainer(Learner):
         return results if return_dict else self._in_order(results)
 
     def predict_on_batch(self, x: Any) -> Any:
-        """Returns the outputs for one batch, as arrays."""
+        """Returns the outputs for a single batch as arrays."""
         return Steps(self).predict(mapped(own_array, pack_batch(x)))
 
 
@@ -342,7 +342,7 @@ def _names_of(model: ModelReference) -> list[str]:
 
 
 def deserialized_all(config: Any) -> Any:
-    """Returns plain data with the objects that stand in it."""
+    """Returns plain data with the serialized objects in it restored."""
     if is_dict(config) and "class_name" not in config:
         return {key: deserialized_all(value) for key, value in config.items()}
     return [deserialized_all(item) for item in config] if is_list(config) else deserialized(config)

@@ -1,4 +1,4 @@
-"""`tf.keras.utils`: what programs around models need."""
+"""`tf.keras.utils`: helper functions for data, files and models."""
 
 from nbtf._public import public_names as _public_names
 from nbtf.keras.registry import CustomObjectScope as CustomObjectScope
@@ -30,7 +30,7 @@ from nbtf.keras.utils.tensor_checks import is_keras_tensor as is_keras_tensor
 from nbtf.keras.utils.tensor_checks import standardize_dtype as standardize_dtype
 
 Sequence = PyDataset
-"""The name that Keras 2 has for it."""
+"""The name of `PyDataset` in Keras 2."""
 
 deserialize_keras_object = _deserialized
 serialize_keras_object = _serialized

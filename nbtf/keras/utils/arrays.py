@@ -1,4 +1,4 @@
-"""Arrays of labels, features and texts as models want them, and batches of them."""
+"""Converts labels, features and sequences to arrays for models, and arranges them in batches."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ Array = np.ndarray[Any, Any]
 
 
 def to_categorical(x: Any, num_classes: int | None = None) -> Any:
-    """Returns rows with a one at the place of each class, and zeros elsewhere.
+    """Returns one-hot vectors: a one at the position of each class, and zeros elsewhere.
 
     Args:
-      x: numbers of classes, from 0; a last axis of length 1 is left out.
-      num_classes: the length of a row; the largest number and one when None.
+      x: class numbers, counted from 0; a last axis of length 1 is removed.
+      num_classes: length of a vector; by default the largest number plus one.
 
     Returns:
-      float32, with an axis more than `x`: an array, or a tensor if `x` is one.
+      float32 values with one more axis than `x`: an array, or a tensor if `x` is a tensor.
 
     Raises:
-      MemoryError: there are too many classes.
-      ValueError: `x` are no numbers of classes.
+      MemoryError: if there are too many classes.
+      ValueError: if `x` does not contain class numbers.
 
     >>> tf.keras.utils.to_categorical([0, 2])
     array([[1., 0., 0.],
@@ -36,12 +36,12 @@ def to_categorical(x: Any, num_classes: int | None = None) -> Any:
     try:
         labels = np.asarray(x, dtype=np.int64)
     except OverflowError as error:
-        raise ValueError(f"`x` must be numbers of classes: {error}") from None
+        raise ValueError(f"`x` must contain class numbers: {error}") from None
     if labels.ndim > 1 and labels.shape[-1] == 1:
         labels = labels[..., 0]
     count = int(labels.max(initial=-1)) + 1 if num_classes is None else check_whole(num_classes, "num_classes")
     if labels.size and not -count <= labels.min() <= labels.max() < count:
-        raise ValueError(f"`x` must be numbers of classes below {count}. Got {labels.min()} to {labels.max()}")
+        raise ValueError(f"`x` must contain class numbers below {count}. Got {labels.min()} to {labels.max()}")
     rows = np.zeros((labels.size, count), np.float32)
     rows[np.arange(labels.size), labels.reshape(-1)] = 1
     encoded = rows.reshape((*labels.shape, count))
@@ -53,15 +53,15 @@ def to_categorical(x: Any, num_classes: int | None = None) -> Any:
 
 
 def normalize(x: Any, axis: int = -1, order: int = 2) -> Array:
-    """Returns an array divided by its norm along an axis; zeros stay.
+    """Returns an array divided by its norm along an axis; zeros stay zeros.
 
     Args:
       x: an array.
-      axis: along which the norm is taken.
-      order: of the norm.
+      axis: axis along which the norm is computed; the last by default.
+      order: order of the norm; 2 by default.
 
     Raises:
-      ValueError: there is no such axis or norm.
+      ValueError: if the axis or the norm does not exist.
 
     >>> tf.keras.utils.normalize([[3.0, 4.0]])
     array([[0.6, 0.8]])
@@ -69,7 +69,7 @@ def normalize(x: Any, axis: int = -1, order: int = 2) -> Array:
     values = np.asarray(x)
     try:
         length = np.atleast_1d(np.linalg.norm(values, order, axis))
-    except (TypeError, ValueError) as error:  # NumPy's own classes among them
+    except (TypeError, ValueError) as error:  # includes NumPy's own error classes
         raise ValueError(f"normalize: no norm of order {order!r} along axis {axis!r}: {error}") from None
     length[length == 0] = 1
     return values / np.expand_dims(length, axis)
@@ -86,15 +86,15 @@ def pad_sequences(
     """Returns sequences of different lengths as one array.
 
     Args:
-      sequences: lists, or arrays that differ in their first axis only.
-      maxlen: the length of all; that of the longest when None.
-      dtype: of the array.
-      padding: `"pre"` or `"post"`: where values are put in.
-      truncating: `"pre"` or `"post"`: where longer ones are cut.
-      value: what is put in.
+      sequences: lists, or arrays that differ only in the length of their first axis.
+      maxlen: length of all results; by default that of the longest sequence.
+      dtype: dtype of the array; int32 by default.
+      padding: side at which shorter sequences are padded: `"pre"` or `"post"`.
+      truncating: side at which longer sequences are cut: `"pre"` or `"post"`.
+      value: padding value; 0 by default.
 
     Raises:
-      ValueError: a word is neither, or `sequences` are none.
+      ValueError: if `padding` or `truncating` has another value, or if `sequences` does not contain sequences.
 
     >>> tf.keras.utils.pad_sequences([[1], [2, 3, 4]], maxlen=2)
     array([[0, 1],
@@ -123,7 +123,7 @@ def pad_sequences(
 
 
 def pack_x_y_sample_weight(x: Any, y: Any = None, sample_weight: Any = None) -> Any:
-    """Returns a batch of what there is.
+    """Returns a batch of the given parts.
 
     >>> tf.keras.utils.pack_x_y_sample_weight(1, 2)
     (1, 2)
@@ -134,10 +134,10 @@ def pack_x_y_sample_weight(x: Any, y: Any = None, sample_weight: Any = None) -> 
 
 
 def unpack_x_y_sample_weight(batch: Any) -> tuple[Any, Any, Any]:
-    """Returns inputs, targets and weights of a batch; None for what it has not.
+    """Returns inputs, targets and weights of a batch; None for a missing part.
 
     Raises:
-      ValueError: it has more parts.
+      ValueError: if the batch has more than three parts.
 
     >>> tf.keras.utils.unpack_x_y_sample_weight((1, 2))
     (1, 2, None)
@@ -158,17 +158,17 @@ def split_dataset(
     shuffle: bool = False,
     seed: int | None = None,
 ) -> tuple[Any, Any]:
-    """Returns two data sets: the first elements, and the others.
+    """Returns two data sets: the first elements and the remaining ones.
 
     Args:
       dataset: a `tf.data.Dataset`, an array, or a structure of arrays.
-      left_size: how many elements are in the first, or which part of all; the rest when None.
-      right_size: the same for the second.
-      shuffle: whether elements are mixed before.
-      seed: of the mixing.
+      left_size: number or fraction of elements in the first data set; by default the rest.
+      right_size: number or fraction of elements in the second data set; by default the rest.
+      shuffle: whether to shuffle the elements first; false by default.
+      seed: seed of the random order.
 
     Raises:
-      ValueError: neither size is given, or both ask for more than there is.
+      ValueError: if neither size is given, or if both together exceed the number of elements.
 
     >>> left, right = tf.keras.utils.split_dataset(np.arange(10), left_size=0.8)
     >>> len(left), len(right)
@@ -195,5 +195,5 @@ def split_dataset(
 
 def _count(size: float | None, of: int) -> int | None:
     if isinstance(size, float) and not math.isfinite(size):
-        raise ValueError(f"A size is a share or a number of elements. Got {size}")
+        raise ValueError(f"A size must be a fraction or a number of elements. Got {size}")
     return None if size is None else round(size * of) if isinstance(size, float) else size

@@ -1,4 +1,4 @@
-"""Pictures of models: as text for Graphviz, which draws them elsewhere."""
+"""Diagrams of models as Graphviz text, which Graphviz can draw."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ def model_to_dot(
     rankdir: str = "TB",
     **ignored: Any,
 ) -> str:
-    """Returns a model as text of Graphviz' language.
+    """Returns a model as Graphviz text.
 
     Args:
       model: a model.
-      show_shapes: whether shapes of results are written.
-      show_dtype: whether dtypes are written.
-      show_layer_names: whether names are written, beside classes.
+      show_shapes: whether to show the shapes of results; false by default.
+      show_dtype: whether to show dtypes; false by default.
+      show_layer_names: whether to show names besides classes; true by default.
       rankdir: `"TB"` from top to bottom, `"LR"` from left to right.
-      **ignored: accepted for other programs.
+      **ignored: further Keras arguments, which are ignored.
 
     >>> model = tf.keras.Sequential([tf.keras.Input((3,)), tf.keras.layers.Dense(2, name="out")])
     >>> print(tf.keras.utils.model_to_dot(model, show_shapes=True))
@@ -52,7 +52,7 @@ def model_to_dot(
 
 
 def _source_names(layer: Any, previous: Any) -> list[str]:
-    """Returns the names of the layers whose results a layer takes."""
+    """Returns the names of the layers whose results a layer receives."""
     names = [source.name for source in getattr(layer, "inbound_layers", [])]
     return names or ([previous.name] if previous is not None and not hasattr(layer, "batch_shape") else [])
 
@@ -66,21 +66,21 @@ def plot_model(
     rankdir: str = "TB",
     **ignored: Any,
 ) -> None:
-    """Draws nothing, and says so; a `to_file` that ends with `.dot` gets the text for Graphviz.
+    """Draws no image and prints alternatives. If `to_file` ends in `.dot`, writes Graphviz text to it.
 
     Args:
       model: a model.
-      to_file: where a picture would be written.
-      show_shapes: whether shapes of results are written.
-      show_dtype: whether dtypes are written.
-      show_layer_names: whether names are written.
-      rankdir: the direction.
-      **ignored: accepted for other programs.
+      to_file: path of the file; only `.dot` is supported.
+      show_shapes: whether to show the shapes of results; false by default.
+      show_dtype: whether to show dtypes; false by default.
+      show_layer_names: whether to show names; true by default.
+      rankdir: direction of the diagram; see `model_to_dot`.
+      **ignored: further Keras arguments, which are ignored.
     """
     if str(to_file).endswith(".dot"):
         text = model_to_dot(model, show_shapes, show_dtype, show_layer_names, rankdir)
         files.write(to_file, text)
         return
-    print(  # noqa: T201  # a program that draws goes on, and its reader knows why there is no picture
-        "plot_model draws nothing here. model.summary() shows the layers; to_file='model.dot' writes Graphviz' text."
+    print(  # noqa: T201  # programs that draw should go on, and the user should see why the image is missing
+        "plot_model draws no image. Use model.summary() to show the layers, or to_file='model.dot' for Graphviz text."
     )

@@ -1,4 +1,4 @@
-"""Files that programs would download: from this computer, or not at all."""
+"""Files that Keras would download; nbtf only finds them on this computer."""
 
 from __future__ import annotations
 
@@ -23,22 +23,22 @@ def get_file(
     force_download: bool = False,
     **ignored: Any,
 ) -> str:
-    """Returns the path of a file that Keras has fetched before. Nothing is downloaded.
+    """Returns the path of a file that Keras downloaded before. Nothing is downloaded.
 
     Args:
-      fname: its name; the last part of `origin` when None.
-      origin: where Keras would fetch it.
-      untar: whether the folder that was unpacked from it is meant.
-      md5_hash, file_hash, hash_algorithm, archive_format, force_download: accepted for TensorFlow's sake, without
-        effect.
-      cache_subdir: the folder in the cache.
+      fname: name of the file; by default the last part of `origin`.
+      origin: URL from which Keras would download the file.
+      untar: whether to return the folder extracted from the file; false by default.
+      md5_hash, file_hash, hash_algorithm, archive_format, force_download: ignored, for compatibility with
+        TensorFlow.
+      cache_subdir: folder in the cache; `datasets` by default.
       extract: as `untar`.
-      cache_dir: the cache; `~/.keras` when None.
-      **ignored: accepted for other programs.
+      cache_dir: path of the cache; `~/.keras` by default.
+      **ignored: further Keras arguments, which are ignored.
 
     Raises:
-      FileNotFoundError: it is not there; the text says where it is looked for.
-      ValueError: neither a name nor an origin.
+      FileNotFoundError: if the file does not exist; the message names the expected path.
+      ValueError: if neither a name nor an origin is given.
     """
     name = fname or (origin or "").rstrip("/").rpartition("/")[2]
     if not name:
@@ -50,6 +50,6 @@ def get_file(
         if candidate.exists():
             return str(candidate)
     raise FileNotFoundError(
-        f"{path} is not there, and nbtf downloads nothing. Fetch {origin or name} on a computer with a network, and "
-        "put it there."
+        f"{path} does not exist, and nbtf downloads nothing. Download {origin or name} on a computer with a network, "
+        "and copy it to this path."
     )

@@ -1,4 +1,4 @@
-"""Pictures as arrays and the other way round; needs Pillow, which is no part of nbtf."""
+"""Converts images to arrays and back; requires Pillow, which nbtf does not install."""
 
 from __future__ import annotations
 
@@ -26,17 +26,17 @@ def _pillow() -> Any:
 
 
 def array_to_img(x: Any, data_format: str | None = None, scale: bool = True, dtype: Any = None) -> Any:
-    """Returns an array as a picture of Pillow.
+    """Returns an array as a Pillow image.
 
     Args:
-      x: shape `(height, width, channels)`, with 1, 3 or 4 channels.
-      data_format: `"channels_first"` if channels come first.
-      scale: whether the smallest value becomes black and the largest white.
-      dtype: accepted and ignored.
+      x: array of shape `(height, width, channels)` with 1, 3 or 4 channels.
+      data_format: `"channels_first"` if the channels come first.
+      scale: whether to scale the values, so that the smallest is black and the largest white; true by default.
+      dtype: ignored.
 
     Raises:
-      ImportError: Pillow is not installed.
-      ValueError: another shape.
+      ImportError: if Pillow is not installed.
+      ValueError: if the array has another shape.
     """
     image = _pillow()
     values: Array = np.asarray(x, dtype=np.float32)
@@ -59,15 +59,15 @@ def array_to_img(x: Any, data_format: str | None = None, scale: bool = True, dty
 
 
 def img_to_array(img: Any, data_format: str | None = None, dtype: Any = None) -> Array:
-    """Returns a picture as an array of shape `(height, width, channels)`.
+    """Returns an image as an array of shape `(height, width, channels)`.
 
     Args:
-      img: a picture of Pillow, or an array.
-      data_format: `"channels_first"` to have channels first.
-      dtype: of the array; `floatx()` when None.
+      img: a Pillow image or an array.
+      data_format: `"channels_first"` to put the channels first.
+      dtype: dtype of the array; `floatx()` by default.
 
     Raises:
-      ValueError: it has another number of axes.
+      ValueError: if the image has another number of axes.
     """
     values: Array = np.asarray(img, dtype=dtype or floatx())
     if values.ndim == 2:
@@ -80,18 +80,18 @@ def img_to_array(img: Any, data_format: str | None = None, dtype: Any = None) ->
 def load_img(
     path: Any, color_mode: str = "rgb", target_size: tuple[int, int] | None = None, interpolation: str = "nearest"
 ) -> Any:
-    """Returns the picture of a file.
+    """Returns the image in a file.
 
     Args:
-      path: the file.
+      path: path of the file.
       color_mode: `"rgb"`, `"rgba"` or `"grayscale"`.
-      target_size: height and width that it is brought to; its own when None.
+      target_size: height and width to which the image is resized; its own by default.
       interpolation: `"nearest"`, `"bilinear"` or `"bicubic"`.
 
     Raises:
-      FileNotFoundError: there is no such file.
+      FileNotFoundError: if the file does not exist.
       OSError: if `path` is not a regular file, such as a FIFO or a device.
-      ImportError: Pillow is not installed.
+      ImportError: if Pillow is not installed.
     """
     image = _pillow()
     if not isinstance(path, str | bytes | os.PathLike) and not hasattr(path, "read"):
@@ -110,18 +110,18 @@ def load_img(
 def save_img(
     path: Any, x: Any, data_format: str | None = None, file_format: str | None = None, scale: bool = True
 ) -> None:
-    """Writes an array as a picture.
+    """Saves an array as an image.
 
     Args:
-      path: a file, or an open one.
-      x: see `array_to_img`, as are the next and the last.
-      data_format: as above.
-      file_format: as Pillow calls it; the one that the file's ending stands for when None.
-      scale: as above.
+      path: path of the file, or an open file.
+      x: array of the image, as in `array_to_img`.
+      data_format: as in `array_to_img`.
+      file_format: Pillow's name of the format; by default the one for the file extension.
+      scale: as in `array_to_img`.
 
     Raises:
-      ImportError: Pillow is not installed.
-      ValueError: no format has the file's ending.
+      ImportError: if Pillow is not installed.
+      ValueError: if no format has this file extension.
     """
     picture = array_to_img(x, data_format, scale)
     if not isinstance(path, str | os.PathLike):

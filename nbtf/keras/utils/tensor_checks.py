@@ -1,4 +1,4 @@
-"""What kind of thing a value is, in Keras' words."""
+"""Type checks of values, with Keras' names."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from nbtf.keras.symbolic import KerasTensor
 
 
 def is_keras_tensor(x: Any) -> bool:
-    """Tells whether a value stands for a tensor in a functional model.
+    """Returns whether a value is a symbolic tensor of a functional model.
 
     >>> tf.keras.utils.is_keras_tensor(tf.keras.Input((3,))), tf.keras.utils.is_keras_tensor(tf.ones(3))
     (True, False)
@@ -18,7 +18,7 @@ def is_keras_tensor(x: Any) -> bool:
 
 
 def standardize_dtype(dtype: Any) -> str:
-    """Returns the name of a dtype in any spelling; that of `floatx()` for None.
+    """Returns the name of a dtype given in any form; that of `floatx()` for None.
 
     >>> tf.keras.utils.standardize_dtype(tf.int32)
     'int32'

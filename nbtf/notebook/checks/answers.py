@@ -56,15 +56,15 @@ class Answers:
         """
         function = self.read(name)
         if not callable(function):
-            found = type(function).__name__
-            raise AnswerError(phrase("wrongType", name=name, found=found, expected=phrase("function")))
+            class_name = type(function).__name__
+            raise AnswerError(phrase("wrongType", name=name, found=class_name, expected=phrase("function")))
         return function
 
 
 def _either(types: tuple[type[Any], ...]) -> str:
     """Returns the names of types, such as `float or int`."""
-    *others, last = (each.__name__ for each in types)
-    return phrase("or", first=listed(others), last=last) if others else last
+    *first_names, last = (each.__name__ for each in types)
+    return phrase("or", first=listed(first_names), last=last) if first_names else last
 
 
 Check = Callable[[Answers], Verdict]

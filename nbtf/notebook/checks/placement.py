@@ -112,8 +112,8 @@ def loudly(answers: Answers) -> Verdict:
         results = [_attempt(run_on, device, soft) for device in ("/GPU:1", "/GPU:7") for soft in (True, False)]
     finally:
         tf.config.set_soft_device_placement(previous)
-    kept = phrase("kept")
-    expected = [("GPU:1", kept)] * 2 + [(phrase("anError"), kept)] * 2
+    kept_text = phrase("kept")
+    expected = [("GPU:1", kept_text)] * 2 + [(phrase("anError"), kept_text)] * 2
     for result, right in zip(results, expected, strict=True):
         if result != right:
             return Verdict(False, phrase("got", got=listed(result), expected=listed(right)))

@@ -47,8 +47,8 @@ def judge_choice(name: str, choice: str) -> Verdict:
     """
     letters, letter = QUESTIONS[name], choice.strip("()").lower()
     if len(letter) != 1 or letter not in letters.lower():
-        *others, last = letters.lower()
-        options = phrase("or", first=listed(others), last=last)
+        *first_letters, last = letters.lower()
+        options = phrase("or", first=listed(first_letters), last=last)
         return Verdict(False, phrase("choose", letters=options, name=name, letter="a"))
     if letter.upper() in letters:
         return Verdict(True, phrase("rightChoice", letter=letter))

@@ -23,8 +23,8 @@ def share(answers: Answers) -> Verdict:
         result = compute(gpus, pairs)
     counts = Counter(device for op, device in attempt.ops if op == "MatMul")
     total, device = _value(result), short_device(result)
-    parts = [phrase("onDevice", n=count, device=name) for name, count in sorted(counts.items())]
-    shares = listed(parts) or phrase("noneComputed")
+    share_texts = [phrase("onDevice", n=count, device=name) for name, count in sorted(counts.items())]
+    shares = listed(share_texts) or phrase("noneComputed")
     if counts == {"GPU:0": 4, "GPU:1": 4} and total == [[56.0, 56.0]] * 2 and device == "CPU:0":
         return Verdict(True, phrase("shares", shares=shares))
     return Verdict(False, phrase("sharesAndSum", shares=shares, total=total, device=device))

@@ -35,7 +35,7 @@ def honest_timer(answers: Answers) -> Verdict:
     measured = [float(measure(_Card(), seconds)) for seconds in (1e-3, 1e-6)]
     expected = [1e-3, 10e-6]
     report = phrase("timeFound", ms=f"{1e3 * measured[0]:.3g}")
-    if not all(wanted <= time < 1.05 * wanted for time, wanted in zip(measured, expected, strict=True)):
+    if not all(target <= time < 1.05 * target for time, target in zip(measured, expected, strict=True)):
         return Verdict(False, phrase("sentences", first=report, second=phrase("timeGoal")))
     return Verdict(True, report)
 
@@ -59,11 +59,11 @@ def training_bytes(answers: Answers) -> Verdict:
 def _bytes_per_parameter(optimizer: Any) -> int:
     """What weights, gradients and an optimizer's state take on GPU:0 after a step, rounded."""
     shape = (_SIZE, _SIZE)
-    before = _in_use()
+    bytes_before = _in_use()
     with tf.device("/GPU:0"):
         weight, gradient = tf.Variable(tf.zeros(shape)), tf.ones(shape)
         optimizer.apply_gradients([(gradient, weight)])
-    return round((_in_use() - before) / (_SIZE * _SIZE))
+    return round((_in_use() - bytes_before) / (_SIZE * _SIZE))
 
 
 def _in_use() -> int:

@@ -76,13 +76,13 @@ def _translated(text: str, language: str, is_list: bool = False) -> str:
             return catalogue.filled(words[name][1], **values)
     for end in re.finditer(r"(?<=[.?]) ", text):
         both = text[: end.start()], text[end.end() :]
-        first, second = (_translated(part, language) for part in both)
+        first, second = (_translated(sentence, language) for sentence in both)
         if first != both[0] and second != both[1]:
             return catalogue.filled(words["sentences"][1], first=first, second=second)
     comma = words["comma"]
-    parts = text.split(comma[0])
-    translated = [_translated(part, language) for part in parts] if len(parts) > 1 else parts
-    return comma[1].join(translated) if is_list or translated != parts else text
+    items = text.split(comma[0])
+    translated = [_translated(item, language) for item in items] if len(items) > 1 else items
+    return comma[1].join(translated) if is_list or translated != items else text
 
 
 @cache
@@ -101,9 +101,9 @@ def _pattern(text: str) -> re.Pattern[str]:
         written += re.escape(text[end : match.start()])
         end = match.end()
         if match[1]:
-            again = f"(?P={match[1]})"
-            seen = f"(?P<{match[1]}>" in written
-            written += again if seen else f"(?P<{match[1]}>{_PATTERNS.get(match[1], _IN_SENTENCE)})"
+            back_reference = f"(?P={match[1]})"
+            is_repeated = f"(?P<{match[1]}>" in written
+            written += back_reference if is_repeated else f"(?P<{match[1]}>{_PATTERNS.get(match[1], _IN_SENTENCE)})"
         else:
             written += f"(?:{re.escape(match[2] or '')}|{re.escape(match[3])})"
     return re.compile(written + re.escape(text[end:]))

@@ -75,15 +75,15 @@ def before_comment(line: str) -> str:
     >>> before_comment("show  # why?"), before_comment("--op '* # *'"), before_comment("a#b")
     ('show  ', "--op '* # *'", 'a#b')
     """
-    quote, before = "", " "
+    quote, previous = "", " "
     for index, letter in enumerate(line):
         if quote:
             quote = "" if letter == quote else quote
         elif letter in "'\"":
             quote = letter
-        elif letter == "#" and before.isspace():
+        elif letter == "#" and previous.isspace():
             return line[:index]
-        before = letter
+        previous = letter
     return line
 
 

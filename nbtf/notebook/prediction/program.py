@@ -174,8 +174,8 @@ class Program:
             if isinstance(error, Enough):
                 is_cut = True
             elif error is not None:
-                where = self._line_of(error) or f"cell {cell.number}"
-                text = f"{where} raises {type(error).__name__}: {_reason(error)}"
+                code_line = self._line_of(error) or f"cell {cell.number}"
+                text = f"{code_line} raises {type(error).__name__}: {_reason(error)}"
                 if cell.is_predicted:
                     return _Ends(text, "", tuple(unprepared), is_cut)
                 unprepared.append(text)

@@ -80,7 +80,7 @@ def test_kernels_refuse_in_tensorflows_words(call: Callable[[], Any], text: str)
         (lambda: tf.range(3.5, dtype=tf.int32), "Cannot convert 3.5 to EagerTensor of dtype int32"),
         (
             lambda: tf.range("a"),
-            "tf.range takes int32, int64, float16, bfloat16, float32 or float64 numbers, got tf.string",
+            "tf.range accepts int32, int64, float16, bfloat16, float32 or float64 numbers, got tf.string",
         ),
         (lambda: tf.linspace(0.0, 1.0, 2.5), "Argument `tensor` (name: num) must be of type integer."),
         (lambda: tf.linspace(0, 1.5, 3), "Cannot convert 1.5 to EagerTensor of dtype int32"),

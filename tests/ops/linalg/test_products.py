@@ -180,7 +180,7 @@ def test_gradients_that_are_missing_say_so(call: Any) -> None:
         tape.watch(x)
         y = call(x)
 
-    with pytest.raises(UnimplementedError, match="is there for"):
+    with pytest.raises(UnimplementedError, match=r"gradient of .* requires"):
         tape.gradient(y, x)
 
 

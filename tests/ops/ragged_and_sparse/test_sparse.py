@@ -106,7 +106,7 @@ def test_functions_are_applied_to_the_values() -> None:
 
 
 def test_other_ops_say_what_to_do() -> None:
-    with pytest.raises(tf.errors.UnimplementedError, match=r"Give it as tf.sparse.to_dense"):
+    with pytest.raises(tf.errors.UnimplementedError, match=r"Pass tf.sparse.to_dense"):
         tf.abs(sparse())
     with pytest.raises(TypeError, match="Input must be a SparseTensor"):
         tf.sparse.to_dense(tf.constant([1]))  # pyright: ignore[reportArgumentType]  # what is refused

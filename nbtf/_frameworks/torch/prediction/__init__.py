@@ -1,1 +1,1 @@
-"""What a program of PyTorch's will take on a card, before there is one: it runs on simulated GPUs, without values."""
+"""Predicts the GPU memory of a PyTorch program without the card: it runs on simulated GPUs, without values."""

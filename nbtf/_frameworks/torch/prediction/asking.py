@@ -1,4 +1,4 @@
-"""Who answers what a program takes on a card? A process of its own, in which it runs again without values."""
+"""Predicts what a program allocates on a GPU by running it again in a separate process, without values."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from typing import Any
 from nbtf._devices.catalog import find_card
 
 IN_PART = "fits as far as it is predicted"
-"""What is said of a program that was not predicted to its end, or not all of it."""
+"""The verdict on a program that was predicted only in part."""
 
 _MODULE = "nbtf.notebook.prediction"
 SECONDS = 20.0
-"""How long a loop may take before it is looked at whether its memory still changes."""
+"""Default for `seconds`: how long a loop may run before the prediction checks whether its memory still changes."""
 LIMIT = 300.0
-"""How long all runs may take together."""
+"""Limit for all runs together, in seconds."""
 _GRACE = 120.0
-"""How long beside that an answer is waited for: PyTorch is imported, and what runs below Python is not interrupted."""
+"""Extra seconds to wait for an answer: PyTorch must be imported, and native code cannot be interrupted."""
 
 
 class PredictionError(Exception):
-    """The process could not answer; its last words are the text."""
+    """The process gave no answer; the error text is the last line that it printed."""
 
 
 def ask(
@@ -40,21 +40,21 @@ def ask(
     folder: Path | None = None,
     limit: float = LIMIT,
 ) -> dict[str, Any]:
-    """Has cells run again for a card, and returns what came of it as plain data, and as `text`.
+    """Returns the prediction for cells run again on the given GPUs, as plain data and as `text`.
 
     Args:
-      program: what is predicted, in words: `cell 4`.
-      cells: number, text, and whether the memory of the cell is of interest; the others prepare it.
-      card: its name in the catalog.
-      count: how many of them.
-      batches: batch sizes to try beside the program's own.
-      batch_name: which name of the program holds the batch size; the usual ones are looked for when None.
-      seconds: how long a loop may take before it is looked at whether its memory still changes.
-      folder: where the program runs.
-      limit: how many seconds all runs may take together; what is known by then is returned. 0: any time.
+      program: name of the predicted program, such as `cell 4`.
+      cells: for each cell its number, its text, and whether to report its memory; other cells only prepare it.
+      card: the card's name in the catalog.
+      count: number of cards.
+      batches: batch sizes to try besides the program's own.
+      batch_name: the program's variable for the batch size; None tries the usual names.
+      seconds: how long a loop may run before the prediction checks whether its memory still changes.
+      folder: working directory of the program.
+      limit: seconds for all runs together, after which partial results are returned; 0 means no limit.
 
     Raises:
-      PredictionError: the process ended without an answer, or did not end in time.
+      PredictionError: if the process ends without an answer or does not finish in time.
     """
     request = {
         "program": program,
@@ -82,11 +82,11 @@ def ask(
             timeout=limit + _GRACE if limit else None,
         )
     except subprocess.TimeoutExpired:
-        raise PredictionError(f"it did not end within {limit:g} s, and could not be interrupted.") from None
+        raise PredictionError(f"it did not finish within {limit:g} s and could not be interrupted.") from None
     try:
         answer = json.loads(process.stdout)
     except ValueError:
-        lines = process.stderr.strip().splitlines() or [f"it ended with status {process.returncode}"]
+        lines = process.stderr.strip().splitlines() or [f"it ended with exit status {process.returncode}"]
         raise PredictionError(lines[-1]) from None
     if "refused" in answer:
         raise PredictionError(answer["refused"])
@@ -94,10 +94,10 @@ def ask(
 
 
 def read_cards(text: str) -> tuple[int, str]:
-    """Returns how many cards a text asks for, and the full name of such a card in the catalog.
+    """Returns the number of cards that a text requests, and the card's full name in the catalog.
 
     Raises:
-      ValueError: there is none, or several have these words, which the text of the error lists; or the number is 0.
+      ValueError: if no card or several cards match (the error lists them), or if the number is 0.
 
     >>> read_cards("4xA100-40GB"), read_cards("T4")
     ((4, 'NVIDIA A100-SXM4-40GB'), (1, 'Tesla T4'))
@@ -109,10 +109,10 @@ def read_cards(text: str) -> tuple[int, str]:
 
 
 def read_batches(text: str) -> tuple[str | None, tuple[int, ...]]:
-    """Returns batch sizes to try, and the name that holds them where one is given.
+    """Returns the batch sizes to try, and the variable that holds them if the text names one.
 
     Raises:
-      ValueError: they are no whole numbers above 0.
+      ValueError: if the sizes are not positive whole numbers.
 
     >>> read_batches("8,16,32"), read_batches("BATCH=4")
     ((None, (8, 16, 32)), ('BATCH', (4,)))
@@ -120,7 +120,5 @@ def read_batches(text: str) -> tuple[str | None, tuple[int, ...]]:
     name, equals, sizes = text.rpartition("=")
     words = [word.strip() for word in sizes.split(",")]
     if not all(word.isdecimal() and int(word) for word in words) or (equals and not name.strip().isidentifier()):
-        raise ValueError(
-            f"Batch sizes are whole numbers with commas between, as in 8,16,32 or NAME=8,16; got {text!r}."
-        )
+        raise ValueError(f"Batch sizes must be positive whole numbers, as in 8,16,32 or NAME=8,16; got {text!r}.")
     return name.strip() or None, tuple(int(word) for word in words)

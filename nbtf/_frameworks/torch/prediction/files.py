@@ -1,4 +1,4 @@
-"""What do `torch.save` and `torch.load` do where nothing has values? They write no file, and find what was saved."""
+"""Replaces `torch.save` and `torch.load` in a prediction: saved objects are kept in memory, and no file is written."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from nbtf._frameworks.torch.prediction.ledger import Ledger
 
 
 class Files:
-    """What a program has saved, by file."""
+    """The objects that a program has saved, by file."""
 
     def __init__(self, torch: Any, ledger: Ledger, host: Host, notes: list[str]) -> None:
-        """Takes PyTorch, what is told that values are put aside, who does so, and what is told of files."""
+        """Stores PyTorch, the ledger, the host that keeps tensors without values, and a list for notes."""
         self._torch, self._ledger, self._host, self._notes = torch, ledger, host, notes
         self._saved: dict[Any, Any] = {}
         self._load = torch.load
 
     @contextmanager
     def held_in_memory(self) -> Generator[None]:
-        """Has `torch.save` keep its objects here, where `torch.load` finds them."""
+        """Makes `torch.save` keep objects in memory, where `torch.load` finds them."""
         torch, save, load = self._torch, self._torch.save, self._torch.load
         torch.save, torch.load = self.save, self.load
         try:
@@ -32,10 +32,10 @@ class Files:
             torch.save, torch.load = save, load
 
     def save(self, obj: object, f: Any, *_: Any, **__: Any) -> None:
-        """Keeps an object; what it has on devices is kept on the host."""
+        """Keeps a copy of an object, with its device tensors moved to the host."""
         name = self._name(f)
         if isinstance(name, str):
-            self._notes.append(f"torch.save(..., {name!r}) wrote no file: there are no values to keep.")
+            self._notes.append(f"torch.save(..., {name!r}) wrote no file: a prediction has no values to save.")
         self._ledger.is_saving = True
         try:
             self._saved[name] = self._copied(obj, "cpu"), self._devices(obj), f
@@ -43,7 +43,7 @@ class Files:
             self._ledger.is_saving = False
 
     def load(self, f: Any, map_location: Any = None, *args: Any, **kwargs: Any) -> Any:
-        """Returns what was saved, on the device where it was or on another; reads a file that was there before."""
+        """Returns a saved object on its original device or on `map_location`; reads files from before the run."""
         name = self._name(f)
         if name not in self._saved:
             return self._load(f, map_location, *args, **kwargs)
@@ -72,7 +72,7 @@ class Files:
         return tree_map_only(self._torch.Tensor, copied, obj)
 
     def _devices(self, obj: Any) -> set[Any]:
-        """Returns the devices of an object's tensors."""
+        """Returns the devices of the tensors in an object."""
         tree_leaves: Any = self._torch.utils._pytree.tree_leaves
         tensors: Any = obj.parameters() if isinstance(obj, self._torch.nn.Module) else tree_leaves(obj)
         return {tensor.device for tensor in tensors if isinstance(tensor, self._torch.Tensor)}

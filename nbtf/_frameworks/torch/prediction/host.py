@@ -1,4 +1,4 @@
-"""What has no values on the host either? What a large model begins with, and what is made of that."""
+"""Host tensors without values: the large tensors that a model begins with, and all results computed from them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from nbtf._frameworks.torch.simulation.machine import Machine
 from nbtf._frameworks.torch.simulation.replacing import Replacements
 
 _LARGE = 16 << 20
-"""Tensors of the host from this size on have no values: what a model begins with decides nothing."""
+"""Host tensors of this size or more have no values: a model's initial values do not affect its memory."""
 
 _NEW = ("empty", "rand", "randn")
 _FILLS = ("uniform_", "normal_", "exponential_", "bernoulli_", "cauchy_", "log_normal_")
@@ -22,19 +22,19 @@ _MOVES = ("to", "cuda")
 
 
 class Host:
-    """Tensors of the host without values, over memory that all of them share."""
+    """Host tensors without values, all over the same shared memory."""
 
     def __init__(self, torch: Any, machine: Machine, ledger: Ledger) -> None:
-        """Takes PyTorch with its simulated devices, and what is told of copies to them."""
+        """Stores PyTorch with its simulated devices, and the ledger that records copies to them."""
         self._torch, self._machine, self._ledger = torch, machine, ledger
         self._zeros, self._meta, self._empty = Zeros(torch), torch.device("meta"), torch.empty
         self._unknown = machine.unknown
         self.reads: Counter[str] = Counter()
-        """How often the program has asked a device for values, by line."""
+        """How often the program read values from a device, by line."""
 
     @contextmanager
     def without_values(self) -> Generator[None]:
-        """Has large new tensors take no memory, and nothing computed of them while a model is made or moved."""
+        """Makes large new tensors use no memory, and skips computing with them while a model is made or moved."""
         torch, replacements, mode = self._torch, Replacements(), _mode_class()
         for name in _NEW:
             replacements.set(torch, name, self._new(getattr(torch, name)))
@@ -54,17 +54,17 @@ class Host:
             replacements.undo()
 
     def read(self, tensor: Any) -> Any:
-        """Returns what the program reads of a tensor of a device: zeros."""
+        """Returns zeros in place of the values that the program reads from a device tensor."""
         if not self._ledger.is_saving:
             self.reads[self._ledger.current_line()] += 1
         return self.put_aside(tensor) if _nbytes(tensor) >= _LARGE else self._unknown(tensor)
 
     def put_aside(self, tensor: Any) -> Any:
-        """Returns a tensor of the host without values, with the shape of another."""
+        """Returns a host tensor without values that has the shape of another tensor."""
         return _mark(self._zeros.like(self._outline(tensor)))
 
     def run(self, func: Any, args: Any, kwargs: dict[str, Any]) -> Any:
-        """Runs an op; where a tensor of the host has no values, its results have none."""
+        """Runs an op; its results have no values if one of its host tensors has none."""
         is_hollow, has_devices = self._look([*args, *kwargs.values()])
         if not is_hollow or has_devices or _is_view(func):
             return func(*args, **kwargs)
@@ -76,7 +76,7 @@ class Host:
         return self._raise_to_host(results)
 
     def _look(self, values: Any) -> tuple[bool, bool]:
-        """Says whether a tensor of the host has no values, and whether there is something of a device."""
+        """Returns whether the arguments include a host tensor without values, and whether they include a device."""
         is_hollow = has_devices = False
         for value in values:
             if isinstance(value, self._torch.Tensor):
@@ -105,7 +105,7 @@ class Host:
         return _mark(self._zeros.like(outline)) if isinstance(outline, self._torch.Tensor) else outline
 
     def _new(self, make: Callable[..., Any]) -> Callable[..., Any]:
-        """Returns a factory whose large results on the host have no values."""
+        """Returns a factory whose large host tensors have no values."""
         torch, plain = self._torch, {"device", "dtype", "requires_grad", "generator", "layout"}
 
         def create(*size: Any, **options: Any) -> Any:
@@ -116,7 +116,7 @@ class Host:
                         size[0] if len(size) == 1 else size, dtype=options.get("dtype"), device=self._meta
                     )
                 except (TypeError, RuntimeError):
-                    return make(*size, **options)  # which says what is wrong
+                    return make(*size, **options)  # raises PyTorch's error for wrong arguments
                 if _nbytes(outline) >= _LARGE:
                     return _mark(self._zeros.like(outline)).requires_grad_(bool(options.get("requires_grad")))
             return make(*size, **options)
@@ -124,7 +124,7 @@ class Host:
         return create
 
     def _moving(self, move: Callable[..., Any]) -> Callable[..., Any]:
-        """Returns a method during which memory is taken for what comes from the host."""
+        """Returns a method that allocates device memory for tensors that come from the host."""
         ledger = self._ledger
 
         def moved(tensor: Any, *args: Any, **kwargs: Any) -> Any:
@@ -143,7 +143,7 @@ def _mode_class() -> Any:
     from torch.utils._python_dispatch import TorchDispatchMode  # pyright: ignore
 
     class HostMode(TorchDispatchMode):  # pyright: ignore
-        """Has every op run by `Host`."""
+        """A dispatch mode that runs every op through `Host`."""
 
         def __init__(self, host: Host) -> None:
             super().__init__()  # pyright: ignore
@@ -156,7 +156,7 @@ def _mode_class() -> Any:
 
 
 def _filling(fill: Callable[..., Any]) -> Callable[..., Any]:
-    """Returns a method that leaves tensors without values alone."""
+    """Returns a method that does not fill tensors without values."""
 
     def filled(tensor: Any, *args: Any, **kwargs: Any) -> Any:
         is_hollow = not tensor.is_cuda and hasattr(tensor.untyped_storage(), "is_hollow")
@@ -166,7 +166,7 @@ def _filling(fill: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _within(function: Callable[..., Any], mode: Any, host: Host) -> Callable[..., Any]:
-    """Returns a function that runs within a mode, in which nothing is computed of what has no values."""
+    """Returns a function that runs within a mode, which skips computing with tensors without values."""
 
     def called(*args: Any, **kwargs: Any) -> Any:
         with mode(host):
@@ -176,7 +176,7 @@ def _within(function: Callable[..., Any], mode: Any, host: Host) -> Callable[...
 
 
 def _described(write: Callable[..., str]) -> Callable[..., str]:
-    """Returns how tensors are written: those of devices without values."""
+    """Returns a formatter that prints device tensors without their values."""
 
     def described(tensor: Any, **options: Any) -> str:
         if not tensor.is_cuda:
@@ -196,7 +196,7 @@ def _is_written(argument: Any) -> bool:
 
 
 def _mark(tensor: Any) -> Any:
-    """Remembers of the memory of a tensor that it has no values."""
+    """Marks the memory of a tensor as having no values."""
     tensor.untyped_storage().is_hollow = True
     return tensor
 

@@ -1,4 +1,4 @@
-"""What is each allocation for, and which of them make the peak?"""
+"""Records what each allocation is for, and which allocations make up the peak."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ from nbtf._devices.caching.blocks import Allocation, Block, Death
 from nbtf._frameworks.torch.simulation.recurrent import RESERVE
 
 PURPOSES = ("parameters", "gradients", "optimizer", "activations", "inputs", "temporaries")
-"""What memory is for, in the order in which it is told."""
+"""Purposes of memory, in the order in which they are reported."""
 
 FORWARD, BACKWARD, STEP, COPY, NO_GRADIENT = "forward", "backward", "step", "copy", "no gradient"
-"""When it was taken."""
+"""Phases in which memory is allocated."""
 
 _PURPOSE_OF = {FORWARD: "activations", COPY: "inputs"}
-"""What that says of memory that is no parameter, gradient or state of an optimizer; else it is temporary."""
+"""Purposes by phase, for memory of no parameter, gradient or optimizer; in other phases it is temporary."""
 
 
 class Peak(NamedTuple):
-    """The most that was in use on a device: bytes, by purpose, where in the program, and bytes reserved at most.
+    """The peak of a device: bytes in use, bytes by purpose, the line that reached it, and the most bytes reserved.
 
-    Of these bytes `modelled` are of pieces whose size only a library on a card knows; `number` is the allocation that
-    reached the peak, counted over all devices.
+    `modelled` counts the bytes whose size only a library on a real card knows. `number` is the allocation that reached
+    the peak, counted over all devices.
     """
 
     device: int
@@ -41,15 +41,15 @@ class Peak(NamedTuple):
 
 
 class Ledger:
-    """Takes down what is allocated and freed, and learns from modules and optimizers what it was for."""
+    """Records allocations and frees, and learns from modules and optimizers what the memory was for."""
 
     def __init__(self, torch: Any, line: Callable[[], str], check: Callable[[], object]) -> None:
-        """Takes what tells where in the program one is, and what is called before memory is taken: it may raise."""
+        """Stores a function that returns the current program line, and a check before allocations that may raise."""
         self._torch, self._line, self.check = torch, line, check
         self.phase: str | None = None
-        """When that is not seen by PyTorch itself: a step of an optimizer, a copy."""
+        """The phase when PyTorch does not show it: an optimizer step or a copy."""
         self.is_saving = False
-        """Whether values are only put aside, and none is looked at."""
+        """Whether `torch.save` is copying tensors to the host, which does not count as reading values."""
         self.steps = 0
         self.allocations = 0
         self._steps_at_peak = 0
@@ -61,7 +61,7 @@ class Ledger:
         self._parameters: WeakValueDictionary[int, Any] = WeakValueDictionary()  # by id: tensors compare their values
 
     def phase_now(self) -> str:
-        """Returns when something is allocated."""
+        """Returns the current phase."""
         if self.phase is not None:
             return self.phase
         if self._torch._C._current_autograd_node() is not None:
@@ -70,30 +70,30 @@ class Ledger:
 
     @property
     def steps_without_peak(self) -> int:
-        """How many steps of optimizers have ended since a peak was exceeded, or a cell began."""
+        """Returns the number of optimizer steps since the peak last rose or the cell began."""
         return self.steps - self._steps_at_peak
 
     def reach_peak(self) -> str:
-        """Takes down that a peak is exceeded; returns the line of the program that does so."""
+        """Records a new peak, and returns the program line that reached it."""
         self._steps_at_peak = self.steps
         return self._line()
 
     def begin_cell(self) -> None:
-        """Counts steps anew for `steps_without_peak`."""
+        """Resets the count of `steps_without_peak`."""
         self._steps_at_peak = self.steps
 
     def current_line(self) -> str:
-        """Returns the line of the program that runs."""
+        """Returns the program line that is running."""
         return self._line()
 
     def purpose(self, number: int, phase: str) -> str:
-        """Returns what an allocation was for."""
+        """Returns the purpose of an allocation."""
         return self._purposes.get(number) or _PURPOSE_OF.get(phase, "temporaries")
 
-    # Learning
+    # Learning what the memory is for
 
     def listen(self) -> Iterator[Any]:
-        """Has modules and optimizers tell of themselves; yields what ends it."""
+        """Observes modules and optimizers; yields the handles that end the observation."""
         optimizers = sys.modules[self._torch.optim.Optimizer.__module__]
         yield self._torch.nn.modules.module.register_module_forward_pre_hook(self._see_module)
         yield optimizers.register_optimizer_step_pre_hook(self._see_step)
@@ -101,7 +101,7 @@ class Ledger:
 
     def _see_module(self, module: Any, _: Any) -> None:
         for tensor in (*module._parameters.values(), *module._buffers.values()):
-            if tensor is not None and tensor.is_cuda and tensor.is_leaf:  # else it is computed, as by `functional_call`
+            if tensor is not None and tensor.is_cuda and tensor.is_leaf:  # otherwise `functional_call` computed it
                 self._mark(tensor, "parameters")
                 if tensor.requires_grad:
                     self._parameters[id(tensor)] = tensor
@@ -132,11 +132,11 @@ class Ledger:
                 self._purposes[number] = purpose
 
     def tell_address(self, device: int, address: int, number: int) -> None:
-        """Takes down which allocation stands at an address, by which its tensors are known."""
+        """Records which allocation is at an address, so that its tensors can be recognized."""
         self._numbers[device, address] = number
 
     def finish(self) -> None:
-        """Looks at what no step has told of: gradients that nobody used, and the state of a step that failed."""
+        """Finds the tensors that no step reported: unused gradients, and the optimizer state of a failed step."""
         for parameter in [*self._parameters.values()]:
             self._mark(parameter.grad, "gradients")
         for optimizer in self._optimizers:
@@ -144,25 +144,25 @@ class Ledger:
 
 
 class WatchedAllocator(CachingAllocator):
-    """An allocator that takes down what it grants and frees, in order."""
+    """An allocator that records its allocations and frees in order."""
 
     ledger: Ledger
 
     def watch(self, ledger: Ledger) -> None:
-        """Has what happens from now on written down."""
+        """Starts recording into a ledger."""
         self.ledger = ledger
         self._events: list[tuple[int, int, str]] = []
         self._highest, self._peak_event, self._peak_number, self._peak_line = 0, 0, 0, ""
 
     def begin(self) -> int:
-        """Watches for the peak from now on, with an empty cache. Returns how many bytes the cache had."""
+        """Starts a new peak with an empty cache, and returns how many bytes the cache held."""
         cached = self.empty_cache()
         self._highest, self._peak_event, self._peak_line = self.level()[0], len(self._events), ""
         self.reset_peak_stats()
         return cached
 
     def allocate(self, nbytes: int, stream: int = 0, label: Any = None) -> Allocation | None:
-        """Allocates, and takes down where a new peak was reached."""
+        """Allocates memory, and records the line if it reaches a new peak."""
         ledger = self.ledger
         ledger.check()
         number = ledger.allocations = ledger.allocations + 1
@@ -172,7 +172,7 @@ class WatchedAllocator(CachingAllocator):
         try:
             allocation = super().allocate(nbytes, stream, number)
         except Exception:
-            self._peak_line = ledger.current_line()  # what does not fit ends the program here
+            self._peak_line = ledger.current_line()  # a request that does not fit ends the program on this line
             raise
         if allocation is not None:
             self._events.append((number, allocation.size, phase))
@@ -189,7 +189,7 @@ class WatchedAllocator(CachingAllocator):
         super()._end_use(death, block)
 
     def peak(self) -> Peak:
-        """Returns what was in use at the peak, and what for."""
+        """Returns what was in use at the peak, and its purposes."""
         alive: dict[int, tuple[int, str]] = {}
         for number, size, phase in self._events[: self._peak_event]:
             if size > 0:
@@ -214,5 +214,5 @@ class WatchedAllocator(CachingAllocator):
 
 
 def _address(tensor: Any) -> int:
-    """Returns where the memory begins in which a tensor is."""
+    """Returns the start address of the memory that holds a tensor."""
     return tensor.data_ptr() - tensor.storage_offset() * tensor.element_size()

@@ -1,4 +1,4 @@
-"""Where do tensors without values have their memory? All in the same pages, which nobody writes to."""
+"""Memory for host tensors without values: all of them share the same pages, which are never written."""
 
 from __future__ import annotations
 
@@ -8,22 +8,22 @@ from typing import Any
 
 _MIB = 1 << 20
 _STEP, _ADDRESSES = 64, 1 << 22
-"""Tensors begin at different addresses, by which they are told apart."""
+"""Tensors start at different addresses, so that they can be distinguished."""
 
 
 class Zeros:
-    """Host tensors of any size over the same zeros: a page that nobody touches takes no memory."""
+    """Host tensors of any size over the same zeros; untouched pages use no physical memory."""
 
     def __init__(self, torch: Any) -> None:
-        """Begins with room for tensors of 16 MiB."""
+        """Reserves address space for tensors up to 16 MiB."""
         self._torch, self._cpu = torch, torch.device("cpu")
-        self._empty = torch.empty  # before somebody replaces it
+        self._empty = torch.empty  # the original, before it is replaced
         self._pages: list[mmap.mmap] = []
         self._count = 0
         self._reserve(16 * _MIB)
 
     def like(self, meta: Any) -> Any:
-        """Returns a host tensor with the shape, the strides and the dtype of a meta tensor."""
+        """Returns a host tensor with the shape, strides and dtype of a meta tensor."""
         torch, nbytes = self._torch, meta.untyped_storage().nbytes()
         if nbytes > self._size:
             self._reserve(nbytes)
@@ -33,7 +33,7 @@ class Zeros:
         return self._empty(0, dtype=meta.dtype).set_(storage, meta.storage_offset(), meta.size(), meta.stride())
 
     def _reserve(self, nbytes: int) -> None:
-        """Maps more pages; those from before stay for the tensors that are over them."""
+        """Maps more pages; earlier mappings stay for the tensors that use them."""
         flags = getattr(mmap, "MAP_PRIVATE", 0) | getattr(mmap, "MAP_ANONYMOUS", 0) | getattr(mmap, "MAP_NORESERVE", 0)
         total = nbytes + _STEP * _ADDRESSES
         pages = mmap.mmap(-1, total, flags=flags) if flags else mmap.mmap(-1, total)

@@ -1,6 +1,6 @@
-"""Simulated GPUs for PyTorch: an unchanged program runs on `cuda:k`, with values of this computer's CPU.
+"""Simulated GPUs for PyTorch: an unchanged program runs on `cuda:k`, and this computer's CPU calculates the values.
 
-Its tensors are PyTorch's own, on devices of type `cuda`. `guard` tells PyTorch's core that such devices are there,
-`tensors` lays them over tensors of the CPU, `kernels` runs their ops there, and `driver` answers what `torch.cuda`
-asks. Nothing is imported here before somebody asks for it.
+The tensors are ordinary PyTorch tensors on devices of type `cuda`. `guard` reports to the PyTorch core that such
+devices exist, `tensors` stores them over CPU tensors, `kernels` runs their ops there, and `driver` implements the
+functions that `torch.cuda` calls. PyTorch is not imported here before it is needed.
 """

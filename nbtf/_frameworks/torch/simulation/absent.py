@@ -1,4 +1,4 @@
-"""What does `torch.cuda` ask of a driver that simulated devices do not have? It raises, by the name of what asked."""
+"""Raises errors for the driver functions of `torch.cuda` that simulated devices lack, named after the caller."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ _SENSORS = ("utilization", "temperature", "power_draw", "clock_rate", "memory_us
 
 
 def install_absent(torch: Any, replacements: Replacements) -> None:
-    """Has functions and classes of the driver that nobody supplies say so where they are called.
+    """Makes unsupported driver functions and classes raise an error when they are called.
 
     Args:
       torch: PyTorch.
-      replacements: remembers what has to be put back.
+      replacements: records the original attributes for removal.
     """
     core: Any = torch._C
 
@@ -41,15 +41,15 @@ def _refusal(name: str) -> Callable[..., Any]:
         is_class = bool(args) and isinstance(args[0], type)
         asker = f"torch.cuda.{args[0].__name__}" if is_class else _asker() or f"torch._C.{name}"
         raise NotImplementedError(
-            f"{asker} is not there on simulated GPUs: it asks the driver of a real card "
-            f"({name}). Leave it out where torch.cuda.get_device_name() says 'simulated'."
+            f"{asker} is not available on simulated GPUs: it calls the driver of a real card ({name}). "
+            "Skip it if torch.cuda.get_device_name() contains 'simulated'."
         )
 
     return refuse
 
 
 def _asker() -> str:
-    """Returns the name of PyTorch's function that the user's code has called."""
+    """Returns the name of the PyTorch function that the user's code called."""
     frame, name = sys._getframe(2), ""
     while frame is not None and str(frame.f_globals.get("__name__", "")).startswith("torch."):
         name = f"{frame.f_globals['__name__']}.{frame.f_code.co_qualname}"
@@ -60,8 +60,8 @@ def _asker() -> str:
 def _no_sensor(name: str) -> Callable[..., Any]:
     def refuse(device: Any = None) -> Any:
         raise NotImplementedError(
-            f"torch.cuda.{name} reads a sensor of a real card; simulated GPUs have none. "
-            "torch.cuda.memory_allocated() and %devices tell what is in use."
+            f"torch.cuda.{name} reads a sensor of a real card, and simulated GPUs have no sensors. "
+            "torch.cuda.memory_allocated() and %devices show what is in use."
         )
 
     return refuse

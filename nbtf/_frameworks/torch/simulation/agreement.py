@@ -1,4 +1,4 @@
-"""Are the tensors of an op on the same device?"""
+"""Checks that the tensors of an op are on the same device."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ _LENGTHS = frozenset({"batch_sizes", "lengths", "cpu_nested_shape_example"})
 
 
 def check_devices(machine: Machine, op: str, names: Sequence[str], args: Sequence[Any], kwargs: dict[str, Any]) -> None:
-    """Raises PyTorch's error where they are not.
+    """Raises the PyTorch error for tensors on different devices.
 
-    A number on the CPU goes with every device, and so do indices on the CPU.
+    Scalars on the CPU may be combined with any device, and so may indices on the CPU.
 
     Args:
-      machine: whose tensor class counts.
-      op: its full name.
-      names: of its arguments.
-      args: as it was called.
-      kwargs: likewise.
+      machine: machine whose tensor class is checked.
+      op: full name of the op.
+      names: names of its arguments.
+      args: positional arguments of the call.
+      kwargs: keyword arguments of the call.
     """
     base = op.removeprefix("aten::")
     tensors: list[tuple[str, Any]] = []

@@ -1,4 +1,4 @@
-"""How do tensors get from one simulated device to several, and back, as `torch.nn.DataParallel` wants it?"""
+"""Moves tensors between one simulated device and several, as `torch.nn.DataParallel` requires."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 
 def communication(torch: Any) -> dict[str, Callable[..., Any]]:
-    """Returns the functions of `torch._C` that `torch.nn.parallel.comm` is made of."""
+    """Returns the `torch._C` functions that `torch.nn.parallel.comm` calls."""
 
     def broadcast(tensor: Any, devices: Sequence[int]) -> list[Any]:
         return [tensor if tensor.get_device() == number else tensor.to(f"cuda:{number}") for number in devices]

@@ -1,7 +1,7 @@
-"""Which ops does PyTorch make of others for a card than for the CPU, so that the CPU lacks some of them?
+"""Kernels for ops that PyTorch composes of other ops on a GPU, but not on the CPU.
 
-Recurrent layers are one op of cuDNN there, and attention is one of several. Here they are made as for the CPU, so that
-they compute what they compute there.
+Recurrent layers are a single cuDNN op on a GPU, and attention is one of several ops. Here they are composed as on the
+CPU, so that they compute the same values as there.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ _FLASH = 1
 
 
 def composites(machine: Machine) -> dict[str, Callable[..., Any]]:
-    """Returns kernels by full name, to be called above autograd."""
+    """Returns kernels by the op's full name, to be called above autograd."""
     return {**recurrent_ops(machine), "aten::scaled_dot_product_attention": _Attention(machine)}
 
 
 class _Attention:
-    """Chooses the way of the CPU: its flash attention, or the sum of products."""
+    """Chooses between the CPU's flash attention and the sum of products, as PyTorch does on the CPU."""
 
     def __init__(self, machine: Machine) -> None:
         aten = machine.torch.ops.aten
@@ -42,7 +42,7 @@ class _Attention:
         scale: float | None = None,
         enable_gqa: bool = False,
     ) -> Any:
-        """Attends."""
+        """Computes the attention."""
         with self._machine.aside(), self._machine.plain():
             lowered = [None if each is None else self._shape_on_cpu(each) for each in (query, key, value, attn_mask)]
             choice = self._choice(*lowered, dropout_p, is_causal, scale=scale, enable_gqa=enable_gqa)
@@ -56,7 +56,7 @@ class _Attention:
         ]
 
     def _shape_on_cpu(self, tensor: Any) -> Any:
-        """Returns a tensor of the CPU with the layout and the needs of one of a device; its values stay unread."""
+        """Returns a CPU tensor with the layout and `requires_grad` of a device tensor; its values are never read."""
         torch = self._torch
         with self._machine.plain():
             storage = torch._C._construct_storage_from_data_pointer(

@@ -1,7 +1,7 @@
-"""What does a driver answer to what `torch.cuda` asks?
+"""The driver functions behind `torch.cuda`, for simulated devices.
 
-`torch.cuda` is Python code over functions of `torch._C` that a build without CUDA does not have. They are supplied
-here, and `torch.cuda` itself stays as it is.
+`torch.cuda` is Python code over functions of `torch._C`, which a build without CUDA lacks. This module supplies them,
+and `torch.cuda` itself is unchanged.
 """
 
 from __future__ import annotations
@@ -18,18 +18,18 @@ from nbtf._frameworks.torch.simulation.machine import Machine
 
 
 class DeviceProperties(SimpleNamespace):
-    """What a card is, with the attributes of `torch.cuda.get_device_properties(0)`."""
+    """The properties of a card, with the attributes of `torch.cuda.get_device_properties(0)`."""
 
     def __getattr__(self, name: str) -> Any:
-        """Says of what nobody has written down that it is not known.
+        """Raises an error that lists the known attributes.
 
         Raises:
           AttributeError: always.
         """
-        raise AttributeError(f"{name!r} is not known of a simulated GPU; known are {', '.join(vars(self))}.")
+        raise AttributeError(f"Simulated GPUs have no property {name!r}. Known properties: {', '.join(vars(self))}.")
 
     def __repr__(self) -> str:
-        """Returns what PyTorch writes, with the word `simulated` in the name."""
+        """Returns the text that PyTorch prints, with `simulated` in the name."""
         return (
             f"_CudaDeviceProperties(name='{self.name}', major={self.major}, minor={self.minor}, "
             f"total_memory={self.total_memory >> 20}MB, multi_processor_count={self.multi_processor_count}, "
@@ -39,15 +39,15 @@ class DeviceProperties(SimpleNamespace):
 
 
 class Driver:
-    """Answers for the devices of a machine."""
+    """Implements the driver functions for the devices of a machine."""
 
     def __init__(self, machine: Machine) -> None:
-        """Takes the devices."""
+        """Stores the machine with the devices."""
         self._machine = machine
         self._raw: dict[int, tuple[int, Any]] = {}
 
     def functions(self) -> dict[str, Callable[..., Any]]:
-        """Returns what stands in `torch._C`, by the names there without `_cuda_`."""
+        """Returns the functions for `torch._C`, by their names there without `_cuda_`."""
         return {
             "init": self.init,
             "getDeviceCount": self.get_device_count,
@@ -78,7 +78,7 @@ class Driver:
         }
 
     def accelerator_functions(self) -> dict[str, Callable[..., Any]]:
-        """Returns those that `torch.accelerator` is made of, by their names without `_accelerator_`."""
+        """Returns the functions that `torch.accelerator` calls, by their names without `_accelerator_`."""
         return {
             "synchronizeDevice": self.wait_for,
             "emptyCache": self.empty_cache,
@@ -100,19 +100,19 @@ class Driver:
         """Does nothing: simulated devices need no context."""
 
     def get_device_count(self) -> int:
-        """Returns how many there are."""
+        """Returns the number of devices."""
         return len(self._machine.cards)
 
     def get_device(self) -> int:
-        """Returns the current one."""
+        """Returns the number of the current device."""
         return self._machine.current
 
     def set_device(self, number: int) -> None:
-        """Changes it."""
+        """Changes the current device."""
         self._machine.current = number
 
     def exchange_device(self, number: int) -> int:
-        """Changes it, and returns what it was; a negative number changes nothing."""
+        """Changes the current device and returns the previous one; a negative number changes nothing."""
         previous = self._machine.current
         if number < 0:
             return -1
@@ -120,11 +120,11 @@ class Driver:
         return previous
 
     def maybe_exchange_device(self, number: int) -> int:
-        """Does the same: a function of its own, since the compiler of PyTorch has a handler for each."""
+        """Like `exchange_device`; a separate function, since the PyTorch compiler has a handler for each."""
         return self.exchange_device(number)
 
     def can_device_access_peer(self, number: int, peer: int) -> bool:
-        """Says yes, but for a device and itself."""
+        """Returns True for any two different devices."""
         return number != peer
 
     def is_in_bad_fork(self) -> bool:
@@ -132,101 +132,101 @@ class Driver:
         return False
 
     def get_arch_flags(self) -> str:
-        """Returns for which cards kernels were compiled: for those that are there."""
+        """Returns the architectures that kernels were compiled for: those of the simulated cards."""
         capabilities = {card.card.compute_capability for card in self._machine.cards}
         return " ".join(f"sm_{major}{minor}" for major, minor in sorted(capabilities))
 
     def synchronize(self) -> None:
-        """Does nothing: an op has ended when it returns."""
+        """Does nothing: an op is finished when it returns."""
 
     def wait_for(self, number: int) -> None:
-        """Does nothing either."""
+        """Does nothing: an op is finished when it returns."""
 
     def sleep(self, cycles: int) -> None:
-        """Does nothing."""
+        """Does nothing: simulated devices run no cycles."""
 
     def ipc_collect(self) -> None:
-        """Does nothing: nothing is shared."""
+        """Does nothing: no memory is shared between processes."""
 
     # Memory
 
     def memory_stats(self, number: int) -> dict[str, Any]:
-        """Returns the figures of a device's allocator."""
+        """Returns the statistics of a device's allocator."""
         return self._allocator(number).nested_stats()
 
     def reset_peak_memory_stats(self, number: int) -> None:
-        """Sets its peaks to what is so now."""
+        """Resets the peaks to the current values."""
         self._allocator(number).reset_peak_stats()
 
     def reset_accumulated_memory_stats(self, number: int) -> None:
-        """Counts its sums from 0."""
+        """Resets the accumulated counts to 0."""
         self._allocator(number).reset_accumulated_stats()
 
     def empty_cache(self) -> None:
-        """Gives idle memory of all devices back."""
+        """Releases the idle memory of all devices."""
         for allocator in self._machine.allocators:
             allocator.empty_cache()
 
     def set_memory_fraction(self, fraction: float, number: int) -> None:
-        """Lets this process take a part of a device."""
+        """Limits this process to a fraction of a device's memory."""
         self._allocator(number).set_memory_fraction(fraction)
 
     def get_memory_fraction(self, number: int) -> float:
-        """Returns which part that is."""
+        """Returns this process's fraction of a device's memory."""
         return self._allocator(number).memory_fraction
 
     def memory_snapshot(self, _pool: Any = None) -> dict[str, Any]:
-        """Returns the segments of all devices."""
+        """Returns the memory segments of all devices."""
         segments = [segment for allocator in self._machine.allocators for segment in allocator.snapshot()]
         traces: list[list[Any]] = [[] for _ in self._machine.allocators]
         return {"segments": segments, "device_traces": traces, "allocator_settings": {}, "external_annotations": []}
 
     def memory_info(self, number: int) -> tuple[int, int]:
-        """Returns what is free and all there is, as `cudaMemGetInfo` does."""
+        """Returns the free and the total bytes, as `cudaMemGetInfo` does."""
         allocator = self._allocator(number)
         return allocator.free_bytes, self._machine.cards[number].memory_bytes
 
     def memory_used(self, number: int) -> int:
-        """Returns how much of a device all who use it have taken."""
+        """Returns the bytes in use on a device, by all its users."""
         free, total = self.memory_info(number)
         return total - free
 
     def list_processes(self, number: int) -> str:
-        """Returns what `torch.cuda.list_gpu_processes` writes; no other process uses a simulated device."""
+        """Returns the text of `torch.cuda.list_gpu_processes`; no other process uses a simulated device."""
         mebibytes = self._allocator(number).stats()["reserved_bytes.all.current"] / (1 << 20)
         return f"GPU:{number} (simulated)\nprocess {getpid():>10d} uses {mebibytes:>12.3f} MB GPU memory"
 
     def take_raw(self, nbytes: int, _stream: int) -> int:
-        """Takes memory without a tensor, and returns its address on the device."""
+        """Allocates memory without a tensor, and returns its device address."""
         number = self._machine.current
         memory = self._machine.charge(nbytes, number, Label("caching_allocator_alloc", "uint8", (nbytes,)))
         self._raw[memory.address] = number, memory
         return memory.address
 
     def give_back_raw(self, address: int) -> None:
-        """Gives such memory back."""
+        """Frees memory from `take_raw`."""
         number, memory = self._raw.pop(address)
         self._machine.give_back([memory], number)
 
     def get_allocator_backend(self) -> str:
-        """Returns whose rules the memory has."""
+        """Returns the name of the allocator backend that is imitated."""
         return "native"
 
     def host_memory_stats(self) -> dict[str, Any]:
-        """Returns nothing: pinned memory is not counted."""
+        """Returns no statistics: pinned memory is not counted."""
         return {}
 
     def reset_peak_host_memory_stats(self) -> None:
-        """Does nothing."""
+        """Does nothing: pinned memory is not counted."""
 
     def reset_accumulated_host_memory_stats(self) -> None:
-        """Does nothing."""
+        """Does nothing: pinned memory is not counted."""
 
     def _allocator(self, number: int) -> Any:
         return self._machine.allocators[number]
 
     def properties(self, number: int) -> DeviceProperties:
-        """Returns what `torch.cuda.get_device_properties` does."""
+        """Returns the properties that `torch.cuda.get_device_properties` returns."""
         gpu = self._machine.cards[number]
         major, minor = gpu.card.compute_capability
         chip = chip_of(gpu.card)

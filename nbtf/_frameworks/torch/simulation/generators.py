@@ -1,8 +1,8 @@
-"""Which random numbers does a simulated device draw?
+"""Random number generators of simulated devices.
 
-Those of the CPU's generator, as long as nobody has seeded the device by itself: so a program computes on the device
-what it computes on the CPU. `torch.manual_seed` seeds both, as always; to seed a device with that same seed once more,
-before it has drawn, changes nothing, on a card neither.
+A device draws the numbers of the CPU generator until the program seeds that device separately, so a program computes
+the same on the device as on the CPU. `torch.manual_seed` seeds both, as always. Seeding a device with the same seed
+again before it has drawn changes nothing, as on a real card.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ from nbtf._frameworks.torch.simulation.machine import Machine, implementation_of
 from nbtf._frameworks.torch.simulation.replacing import Replacements
 
 _SEEDS = 1 << 64
-"""How many there are; a negative one counts from their end."""
+"""Number of generators; a negative index counts from the end."""
 
 
 def install_generators(machine: Machine, replacements: Replacements) -> None:
-    """Gives each device its generator, and lets `torch.Generator` make further ones.
+    """Gives each device its generator, and lets `torch.Generator` create more of them.
 
     Args:
-      machine: the devices.
-      replacements: remembers what has to be put back.
+      machine: machine with the devices.
+      replacements: records the original attributes for removal.
     """
     torch = machine.torch
     generator_class = _generator_class(machine)
@@ -40,7 +40,7 @@ def install_generators(machine: Machine, replacements: Replacements) -> None:
 
 def _seeding_all(cuda: Any, seed: Callable[..., Any], generators: tuple[Any, ...]) -> Callable[..., Any]:
     def seed_all(*args: Any) -> Any:
-        cuda.init()  # else the seeds of the devices wait for it, and count from then on
+        cuda.init()  # otherwise the device seeds wait for initialization and would take effect only then
         result = seed(*args)
         for generator in generators:
             generator.follow()
@@ -54,7 +54,7 @@ def _generator_class(machine: Machine) -> Any:
     base: Any = torch._C.Generator
 
     class CardGenerator(base):
-        """A generator of the CPU that belongs to a device."""
+        """A CPU generator that belongs to a device."""
 
         def __new__(cls, device: Any) -> Any:
             generator = base.__new__(cls)
@@ -76,12 +76,12 @@ def _default_class(torch: Any, generator_class: Any) -> Any:
     of_cpu, base = torch.default_generator, generator_class
 
     class DefaultGenerator(base):
-        """A device's own generator, which `follows` the CPU's until it is seeded by itself."""
+        """A device's own generator, which `follows` the CPU generator until it is seeded separately."""
 
         follows, has_drawn = True, False
 
         def follow(self) -> None:
-            """Draws the CPU's numbers from now on: both were seeded together."""
+            """Draws the numbers of the CPU generator from now on, since both were seeded together."""
             self.follows, self.has_drawn = True, False
 
         def manual_seed(self, seed: int) -> Any:
@@ -99,13 +99,13 @@ def _default_class(torch: Any, generator_class: Any) -> Any:
             return of_cpu.get_state() if self.follows else base.get_state(self)
 
         def set_state(self, state: Any) -> Any:
-            """Takes a state; one that is the CPU's at this moment has it follow again."""
+            """Sets the state; the CPU generator's current state makes this generator follow it again."""
             self.follows, self.has_drawn = torch.equal(state, of_cpu.get_state()), True
             return base.set_state(self, state)
 
         @contextmanager
         def drawing(self) -> Generator[None]:
-            """Has the CPU's generator draw this one's numbers."""
+            """Makes the CPU generator draw this generator's numbers."""
             self.has_drawn = True
             if self.follows:
                 yield
@@ -131,7 +131,7 @@ def _factory(torch: Any, generator_class: Any) -> Any:
             return generator_class(target) if target.type == "cuda" else torch._C.Generator(device=target)
 
     class TorchGenerator(metaclass=GeneratorType):
-        """Makes generators, of simulated devices as well."""
+        """Creates generators for the CPU and for simulated devices."""
 
     TorchGenerator.__name__ = TorchGenerator.__qualname__ = "Generator"
     TorchGenerator.__module__, TorchGenerator.__doc__ = "torch", torch._C.Generator.__doc__

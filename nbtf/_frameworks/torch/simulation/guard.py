@@ -1,9 +1,9 @@
-"""How does PyTorch's core learn that there are devices of type `cuda`, in a build that has none?
+"""Tells the PyTorch core that devices of type `cuda` exist, in a build that has none.
 
-The core asks two objects. One is the guard of a device's type, in the table `c10::impl::device_guard_impl_registry`.
-PyTorch has one for devices that are not there, `FakeGuardImpl`, and enters it with `_ensureCUDADeviceGuardSet` where a
-guard is entered that counts no devices; so one such is entered first. The other object, `at::detail::getCUDAHooks()`,
-says whether there is CUDA: its answer becomes yes.
+The core asks two objects. The first is the guard of a device type, in the table
+`c10::impl::device_guard_impl_registry`. PyTorch has a guard for devices that do not exist, `FakeGuardImpl`.
+`_ensureCUDADeviceGuardSet` registers it if the current guard counts no devices, so such a guard is registered first.
+The second object, `at::detail::getCUDAHooks()`, reports whether CUDA is available; its answer becomes yes.
 """
 
 from __future__ import annotations
@@ -14,22 +14,22 @@ from pathlib import Path
 from typing import Any
 
 MOST_DEVICES = 8
-"""How many devices PyTorch's fake guard has. Source: c10/core/impl/FakeGuardImpl.h, kFakeGuardImplMaxDevices."""
+"""Number of devices of the fake guard in PyTorch. Source: c10/core/impl/FakeGuardImpl.h, kFakeGuardImplMaxDevices."""
 
 # c10/core/DeviceType.h
 _CUDA, _LAZY = 1, 17
-# Places of virtual functions. Sources: c10/core/impl/DeviceGuardImplInterface.h, ATen/detail/CUDAHooksInterface.h and
-# AcceleratorHooksInterface.h of PyTorch 2.13; functions that are not named here are copied unread.
+# Slots of virtual functions. Sources: c10/core/impl/DeviceGuardImplInterface.h, ATen/detail/CUDAHooksInterface.h and
+# AcceleratorHooksInterface.h of PyTorch 2.13. Functions that are not named here are copied unchanged.
 _TYPE, _GET_DEVICE, _SET_DEVICE, _QUERY_EVENT, _DEVICE_COUNT, _GUARD_SLOTS = 0, 2, 3, 14, 15, 26
 _IS_BUILT, _IS_AVAILABLE, _HAS_CONTEXT, _INIT, _COUNT, _CURRENT, _HAS_CUDA, _HOOKS_SLOTS = 2, 3, 4, 5, 6, 8, 16, 56
 _PINNED_ALLOCATOR = 12
 _BEFORE = 2
-"""Words in front of a table of virtual functions: the offset to the top and the type."""
+"""Words before a table of virtual functions: the offset to the top and the type."""
 
 _REGISTRY = "_ZN3c104impl26device_guard_impl_registryE"
 _HOOKS = "_ZN2at6detail12getCUDAHooksEv"
 _OTHER_ALLOCATOR = "_ZN3c1028GetDefaultMobileCPUAllocatorEv"
-"""An allocator for the CPU beside the usual one: what it has handed out can be told apart, see `pinning.py`."""
+"""A second allocator for the CPU, whose memory can be recognized; see `pinning.py`."""
 
 _WORD = ctypes.sizeof(ctypes.c_void_p)
 _Bool = ctypes.CFUNCTYPE(ctypes.c_bool, ctypes.c_void_p)
@@ -40,29 +40,29 @@ _Init = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
 _Allocator = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p)
 
 _KEPT: list[Any] = []
-"""PyTorch reads the tables as long as the process lives."""
+"""Keeps the tables alive: PyTorch reads them until the process ends."""
 
 
 class NoSimulationError(NotImplementedError):
-    """This build of PyTorch does not let its GPUs be simulated."""
+    """This build of PyTorch does not support simulated GPUs."""
 
 
 class Guard:
-    """What tells the core that there are devices, and which of them is the current one of a thread."""
+    """Reports to the core that devices exist, and which one is current in a thread."""
 
     def __init__(self, torch: Any, device_count: Callable[[], int]) -> None:
-        """Says that there are devices.
+        """Registers the devices with the core.
 
         Args:
           torch: a PyTorch without CUDA.
-          device_count: returns how many.
+          device_count: returns the number of devices.
 
         Raises:
-          NoSimulationError: PyTorch has CUDA itself, or its core is not as it was looked at.
+          NoSimulationError: if PyTorch has CUDA itself, or if its core is not as expected.
         """
         registry, hooks, allocator = _core(torch)
         if torch.version.cuda or torch.version.hip or _function(hooks, _HAS_CUDA, _Bool)(hooks):
-            raise NoSimulationError("This PyTorch can use CUDA; GPUs are simulated in a build for the CPU.")
+            raise NoSimulationError("This PyTorch can use CUDA. Simulated GPUs need a PyTorch build for the CPU.")
         if not registry[_CUDA]:
             lazy = registry[_LAZY]
             if not lazy or _function(lazy, _TYPE, _Byte)(lazy) != _LAZY or _function(lazy, _DEVICE_COUNT, _Byte)(lazy):
@@ -91,7 +91,7 @@ class Guard:
 
         self._table = ctypes.c_void_p.from_address(hooks)
         self._previous_table = self._table.value
-        # Functions of C++ where there are some: what is called back in Python loses an interrupt that comes in it.
+        # C++ functions where possible: a Python callback would lose an interrupt that arrives while it runs.
         yes, no = _words(guard, _GUARD_SLOTS)[_BEFORE + _QUERY_EVENT], _words(hooks, _HOOKS_SLOTS)[_BEFORE + _HAS_CUDA]
         self._table.value = _copy(
             hooks,
@@ -118,12 +118,12 @@ class Guard:
         self._set(self._guard, _CUDA | number << 8)
 
     def remove(self) -> None:
-        """Says that there is no CUDA; the guard stays, and nobody asks it."""
+        """Reports that CUDA is not available; the guard stays, but is not called any more."""
         self._table.value = self._previous_table
 
 
 def _core(torch: Any) -> tuple[Any, int, int]:
-    """Returns the table of guards, and the addresses of the hooks and of an allocator."""
+    """Returns the table of guards, and the addresses of the hooks and of the second CPU allocator."""
     folder = Path(torch.__file__).parent / "lib"
     suffix = next((suffix for suffix in (".so", ".dylib") if (folder / f"libc10{suffix}").exists()), None)
     if suffix is None:
@@ -144,7 +144,7 @@ def _nothing(_hooks: object) -> None:
 
 
 def _words(owner: int, count: int) -> Any:
-    """Returns an object's table of virtual functions, with what stands in front of it."""
+    """Returns an object's table of virtual functions, including the words before it."""
     table = ctypes.c_void_p.from_address(owner).value or 0
     return (ctypes.c_void_p * (_BEFORE + count)).from_address(table - _BEFORE * _WORD)
 
@@ -154,7 +154,7 @@ def _function(owner: int, slot: int, prototype: Any) -> Any:
 
 
 def _copy(owner: int, count: int, answers: Mapping[int, Any]) -> int:
-    """Returns the address of a copy of an object's table, with some functions replaced."""
+    """Returns the address of a copy of an object's table with some functions replaced."""
     words = (ctypes.c_void_p * (_BEFORE + count))(*_words(owner, count))
     for slot, answer in answers.items():
         words[_BEFORE + slot] = answer if isinstance(answer, int) else ctypes.cast(answer, ctypes.c_void_p)
@@ -164,6 +164,6 @@ def _copy(owner: int, count: int, answers: Mapping[int, Any]) -> int:
 
 def _not_understood(torch: Any) -> NoSimulationError:
     return NoSimulationError(
-        f"GPUs cannot be simulated for this PyTorch ({torch.__version__}): its core is not as expected. PyTorch 2.13 "
-        "for the CPU on Linux or macOS is what was tried."
+        f"GPUs cannot be simulated in this PyTorch ({torch.__version__}): its core is not as expected. "
+        "Use PyTorch 2.13 for the CPU on Linux or macOS."
     )

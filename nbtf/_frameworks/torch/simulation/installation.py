@@ -1,4 +1,4 @@
-"""How do simulated devices get into PyTorch, and out again?"""
+"""Installs simulated devices in PyTorch, and removes them."""
 
 from __future__ import annotations
 
@@ -32,26 +32,26 @@ from nbtf._runtime.context import CURRENT
 
 
 class Installation:
-    """Simulated devices in a PyTorch that has none."""
+    """Simulated devices installed in a PyTorch that has no GPUs."""
 
     _was_initialized: ClassVar[bool] = False
-    """Whether PyTorch's core has had `torch.cuda` initialized: it asks for that once in a process."""
+    """Whether the PyTorch core has had `torch.cuda` initialized: it requests that once per process."""
     _removed: ClassVar[Installation | None] = None
-    """What was removed last, whose kernels refuse what is left of it."""
+    """The installation that was removed last; its kernels reject its remaining tensors."""
 
     def __init__(
         self, torch: Any, cards: Sequence[PhysicalGPU], values: bool = True, read_as: float | None = None
     ) -> None:
-        """Puts them in.
+        """Installs the devices.
 
         Args:
           torch: PyTorch.
-          cards: what `cuda:0`, `cuda:1` and so on are.
+          cards: the cards that become `cuda:0`, `cuda:1` and so on.
           values: whether tensors have values.
-          read_as: what is read where they have none.
+          read_as: the value that is read if tensors have none.
 
         Raises:
-          NoSimulationError: this build of PyTorch does not let them be simulated.
+          NoSimulationError: if this build of PyTorch does not support simulated GPUs.
         """
         settings = AllocatorSettings.parse(environ.get("PYTORCH_CUDA_ALLOC_CONF", ""))
         opened = [CURRENT.context.gpus.opened(card) or card.memory_bytes for card in cards]
@@ -76,7 +76,7 @@ class Installation:
             torch.cuda.init()
 
     def remove(self) -> None:
-        """Takes them out. The kernels stay until others come, and refuse tensors that are left."""
+        """Removes the devices. The kernels stay until the next installation, and reject tensors that are left."""
         for card in self._lent:
             card.memory.tell_end()
         CURRENT.context.observers.collect()
@@ -121,7 +121,7 @@ class Installation:
 
 
 def _of_device(cuda: Any, answer: Callable[[int], Any]) -> Callable[..., Any]:
-    """Returns a function of a device as users name it; of the current one if they do not."""
+    """Returns a function that takes a device as users name it; the default is the current device."""
 
     def ask(device: Any = None) -> Any:
         return answer(cuda._utils._get_device_index(device, optional=True))
@@ -130,14 +130,14 @@ def _of_device(cuda: Any, answer: Callable[[int], Any]) -> Callable[..., Any]:
 
 
 class _Engine:
-    """PyTorch's engine. Simulated devices have no threads: a backward pass runs on the one that asks for it."""
+    """Replaces the PyTorch autograd engine: backward runs on the calling thread, since devices have no threads."""
 
     def __init__(self, torch: Any) -> None:
         self._engine = torch.autograd.Variable._execution_engine
         self._is_multithreaded = torch.autograd.set_multithreading_enabled
 
     def run_backward(self, *args: Any, **kwargs: Any) -> Any:
-        """Runs it."""
+        """Runs the backward pass."""
         with self._is_multithreaded(False):
             return self._engine.run_backward(*args, **kwargs)
 

@@ -1,8 +1,8 @@
-"""How does an op run on a simulated device?
+"""Kernels that run ops on simulated devices.
 
-PyTorch's dispatcher asks for the kernel of a device's type. For `cuda` it finds these: they run the op of the CPU on
-the same memory, and what comes out becomes a tensor of the device. Everything above the dispatcher, autograd, autocast,
-views, `torch.func`, is PyTorch's own, and works as on a card.
+The PyTorch dispatcher calls the kernel for a device's type. For `cuda` it finds the kernels of this module: they run
+the CPU op on the same memory, and turn its results into tensors of the device. Everything above the dispatcher
+(autograd, autocast, views, `torch.func`) is unchanged PyTorch, and works as on a card.
 """
 
 from __future__ import annotations
@@ -17,21 +17,21 @@ from nbtf._frameworks.torch.simulation.machine import Machine
 from nbtf._frameworks.torch.simulation.requests import Requests
 
 _NATIVE = frozenset({"aten::_unsafe_view", "aten::lift", "aten::lift_fresh"})
-"""Ops that PyTorch makes of others for all devices, and whose results share memory without a word in their schema."""
+"""Ops that PyTorch composes for all devices, and whose results share memory although their schema does not show it."""
 
 
 class Kernels:
-    """Kernels for all ops that a device has to run itself."""
+    """Kernels for all ops that a device must implement."""
 
     def __init__(
         self, machine: Machine, special: dict[str, Callable[..., Any]], composites: dict[str, Callable[..., Any]]
     ) -> None:
-        """Takes what they need.
+        """Stores the machine and the special kernels.
 
         Args:
-          machine: the devices.
-          special: kernels for ops that the CPU's op alone is not enough for, by their full names.
-          composites: kernels for ops that are made of others, above autograd.
+          machine: machine with the devices.
+          special: kernels for ops that need more than the CPU op, by the op's full name.
+          composites: kernels above autograd for ops that are composed of others.
         """
         self._machine, self._special, self._composites = machine, special, composites
         self._library: Any = None
@@ -39,14 +39,14 @@ class Kernels:
         self._groups: Any = None
 
     def register(self) -> None:
-        """Hands them to the dispatcher."""
+        """Registers the kernels with the dispatcher."""
         torch = self._machine.torch
         self._library = torch.library.Library("aten", "IMPL")
         has_kernel = torch._C._dispatch_has_kernel_for_dispatch_key
         implement = self._library.m.impl
         self._rest = torch.library.Library("_", "IMPL")
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # that they replace PyTorch's general kernels is wanted
+            warnings.simplefilter("ignore")  # replacing PyTorch's general kernels is intended
             for name in torch._C._dispatch_get_all_op_names():
                 if not name.startswith("aten::") or name in _NATIVE:
                     continue
@@ -54,7 +54,7 @@ class Kernels:
                 if has_own or has_kernel(name, "CompositeExplicitAutograd") or name in self._special:
                     kernel = self._special.get(name) or self._kernel(name, has_own)
                     if kernel is not None:
-                        is_view = isinstance(kernel, ViewKernel)  # it takes no memory
+                        is_view = isinstance(kernel, ViewKernel)  # a view allocates no memory
                         implement(name, "CUDA", kernel if is_view else _unwinding(torch, kernel))
             self._groups = torch.library.Library("c10d", "IMPL")
             for name in torch._C._dispatch_get_all_op_names():
@@ -68,7 +68,7 @@ class Kernels:
                 implement(name, "CUDA", _unwinding(torch, kernel))
 
     def remove(self) -> None:
-        """Takes them back."""
+        """Unregisters the kernels."""
         if self._library is not None:
             self._library._destroy()
             self._rest._destroy()
@@ -76,11 +76,11 @@ class Kernels:
             self._library = self._rest = self._groups = None
 
     def fallback(self, key: str, kernel: Callable[..., Any]) -> None:
-        """Has a function called for all ops of another dispatch key that have no kernel there."""
+        """Registers a function for all ops of another dispatch key that have no kernel there."""
         self._rest.m.fallback(key, kernel)
 
     def _kernel(self, name: str, has_own: bool) -> Callable[..., Any] | None:
-        """Returns the kernel of an op; None where PyTorch's general one does, because the result is a view."""
+        """Returns the kernel of an op; None if the result is a view and PyTorch's general kernel is enough."""
         torch = self._machine.torch
         base, _, overload = name.partition(".")
         schema = torch._C._get_schema(base, overload)
@@ -95,7 +95,7 @@ class Kernels:
 
 
 def _unwinding(torch: Any, kernel: Callable[..., Any]) -> Callable[..., Any]:
-    """Returns a kernel whose frames a full card leaves out of the traceback, which would keep their tensors."""
+    """Returns a kernel that drops its frames from the traceback when memory runs out: they would keep tensors alive."""
 
     def run(*args: Any, **kwargs: Any) -> Any:
         try:
@@ -109,45 +109,45 @@ def _unwinding(torch: Any, kernel: Callable[..., Any]) -> Callable[..., Any]:
 
 _NOTHING = nullcontext()
 _UNFIT: Any = object()
-"""Stands for the result of an op whose outputs have not the shape that they must have."""
+"""Marks an op whose outputs do not have the required shape."""
 
 
 def _refuse_group(*_args: Any, **_kwargs: Any) -> Any:
-    """Refuses what process groups do with tensors of cards."""
+    """Rejects operations of process groups on GPU tensors."""
     raise NotImplementedError(
-        "Process groups do not reach simulated GPUs. Send tensor.cpu(), or use torch.nn.DataParallel in one process."
+        "Process groups do not support simulated GPUs. Send tensor.cpu(), or use torch.nn.DataParallel in one process."
     )
 
 
 def _first_index(values: Sequence[Any], value: Any) -> int:
-    """Returns where a value stands first."""
+    """Returns the first index of a value."""
     return next(index for index, each in enumerate(values) if each is value)
 
 
 class ViewKernel:
-    """Makes a view of a tensor, or changes what it is a view of: the CPU's kernel does so for every device."""
+    """Makes or changes a view: the CPU kernel does that for every device."""
 
     def __init__(self, machine: Machine, name: str) -> None:
-        """Takes the full name of the op."""
+        """Stores the machine and the full name of the op."""
         self._machine, self._name = machine, name
         self._op: Any = None
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Makes it; no value is touched."""
+        """Makes the view, without touching values."""
         if self._op is None:
             self._op = self._machine.op(self._name)
         return self._op.redispatch(self._machine.cpu_keys, *args, **kwargs)
 
 
 class HostKernel:
-    """Runs the op of the CPU on the memory of the device's tensors."""
+    """Runs the CPU op on the memory of device tensors."""
 
     def __init__(self, machine: Machine, name: str, schema: Any) -> None:
-        """Reads from the schema which arguments the op writes to, and which of them it returns."""
+        """Reads from the schema which arguments the op writes, and which of them it returns."""
         self._machine, self._name, self.label = machine, name, name.partition(".")[0]
         self._op: Any = None
         self.run: Any = None
-        """The op of the CPU."""
+        """The CPU op."""
         self._arguments = [argument.name for argument in schema.arguments]
         written = {
             alias: argument.name
@@ -167,17 +167,17 @@ class HostKernel:
             for returned in schema.returns
         ]
         self._makes_tensors = None in self.returned
-        # The CPU's fused attention chooses its products by whether query, key and value are the same tensor.
+        # The fused attention of the CPU chooses its products by whether query, key and value are the same tensor.
         self._compares = {"query", "key", "qkv_weight"}.issubset(self._arguments)
         self._requests = Requests(machine, self)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Runs it."""
+        """Runs the op."""
         machine = self._machine
         with machine.plain():
             if self._op is None:
                 self._op = machine.op(self._name)
-                self.run = self._op._op  # not a redispatch, which takes no numbers for tensors
+                self.run = self._op._op  # not `redispatch`, which does not accept numbers in place of tensors
                 self._is_random = machine.torch.Tag.nondeterministic_seeded in self._op.tags
             numbers: list[int] = []
             lower = machine.lower
@@ -209,7 +209,7 @@ class HostKernel:
             return self._with_written(result, args, kwargs, number, grants)
 
     def _new(self, args: Sequence[Any], kwargs: dict[str, Any], number: int) -> Any:
-        """Makes a tensor of nothing: the device is asked for its memory before this computer is."""
+        """Creates a tensor from no inputs: requests device memory before host memory is allocated."""
         machine = self._machine
         as_meta = {key: machine.meta if value is machine.tensors.device else value for key, value in kwargs.items()}
         outline = self.run(*args, **as_meta)
@@ -229,7 +229,7 @@ class HostKernel:
         host_kwargs: dict[str, Any],
         number: int,
     ) -> Any:
-        """Runs an op whose outputs have another shape than what they are written to, which then gets other memory."""
+        """Runs an op whose outputs have the wrong shape; they get new memory."""
         machine, torch = self._machine, self._machine.torch
         by_name = dict(zip(self._arguments, args, strict=False)) | kwargs
         lowered = dict(zip(self._arguments, host_args, strict=False)) | host_kwargs
@@ -247,13 +247,13 @@ class HostKernel:
         if machine.timing.is_wanted:
             self._add_time(number, host_args, host_kwargs, result)
         all_placed = machine.put_on_card([*outputs.values()], number, self.label, grants)
-        for name, placed in zip(outputs, all_placed, strict=True):  # none before there was room for all
+        for name, placed in zip(outputs, all_placed, strict=True):  # only after memory was found for all of them
             self._set(by_name[name], placed.untyped_storage(), 0, placed.size(), placed.stride())
         returned = [by_name[name] for name in self.returned if name is not None]
         return tuple(returned) if len(returned) > 1 else returned[0]
 
     def _add_time(self, number: int, args: Sequence[Any], kwargs: dict[str, Any], result: Any) -> None:
-        """Has the card do the op; an output that was given by name is written, and not read."""
+        """Adds the op to the card's modelled time; outputs given by name count as written, not read."""
         if not self.returned:
             by_name = dict(zip(self._arguments, args, strict=False)) | kwargs
             result = [by_name[name] for name in self._written if name in by_name]
@@ -263,7 +263,7 @@ class HostKernel:
     def _with_written(
         self, result: Any, args: Sequence[Any], kwargs: dict[str, Any], number: int, grants: list[Any]
     ) -> Any:
-        """Returns what was written to as itself, and the rest as tensors of the device."""
+        """Returns written arguments as themselves, and other results as tensors of the device."""
         if not self.returned:
             return None
         by_name = dict(zip(self._arguments, args, strict=False)) | kwargs

@@ -1,7 +1,7 @@
-"""How are tensors of a simulated device made of several: sparse ones of indices and values, nested ones of a buffer?
+"""Sparse and nested tensors on simulated devices: sparse ones consist of indices and values, nested ones of a buffer.
 
-Their components are tensors of the device, and PyTorch's own code for the CPU puts them together for every device. An
-op takes them apart, makes a tensor of the CPU of what lies below the components, and runs on that.
+Their components are device tensors, and PyTorch's CPU code assembles them for every device. An op takes them apart,
+builds a CPU tensor over the memory of the components, and runs on that tensor.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from nbtf._frameworks.torch.simulation.agreement import check_devices
 from nbtf._frameworks.torch.simulation.machine import Machine
 
 LAYOUTS = ("Sparse", "SparseCsr", "NestedTensor")
-"""How the dispatch keys of such tensors begin; the device follows."""
+"""Prefixes of the dispatch keys of such tensors; the device follows."""
 
 _STRUCTURAL = frozenset(
     [
@@ -27,7 +27,7 @@ _STRUCTURAL = frozenset(
         )
     ]
 )
-"""Ops that put tensors together or look at what they are made of, by ops on the components: no value is touched."""
+"""Ops that assemble such tensors or inspect their components, by ops on the components; they touch no values."""
 
 _COMPRESSED = {
     "sparse_csr": ("crow_indices", "col_indices"),
@@ -38,10 +38,10 @@ _COMPRESSED = {
 
 
 class Layouts:
-    """Takes tensors apart, and puts them together on another device."""
+    """Takes tensors apart and assembles them on another device."""
 
     def __init__(self, machine: Machine) -> None:
-        """Takes the devices."""
+        """Stores the machine with the devices."""
         self._machine = machine
         aten, key = machine.torch.ops.aten, machine.torch._C.DispatchKey
         keys = {name: machine.torch._C.DispatchKeySet(getattr(key, f"{name}CPU")) for name in LAYOUTS}
@@ -52,7 +52,7 @@ class Layouts:
         self.keys = keys
 
     def components(self, tensor: Any) -> list[Any]:
-        """Returns the tensors that a tensor is made of; those that tell lengths of a nested one are of the CPU."""
+        """Returns the components of a tensor; the lengths of a nested tensor are on the CPU."""
         if tensor.is_nested:
             return [
                 tensor.values(),
@@ -66,7 +66,7 @@ class Layouts:
         return [*[getattr(tensor, name)() for name in names], tensor.values()]
 
     def rebuilt(self, tensor: Any, components: Sequence[Any], device: Any) -> Any:
-        """Returns a tensor like another, made of other components that are on a device."""
+        """Returns a tensor like another one, assembled of other components on a device."""
         if tensor.is_nested:
             return self._nested(*components)
         options = {"dtype": tensor.dtype, "layout": tensor.layout, "device": device}
@@ -76,7 +76,7 @@ class Layouts:
         return self._compressed(*components, tensor.size(), **options)
 
     def lower(self, tensor: Any, numbers: list[int]) -> Any:
-        """Returns a tensor of the CPU over the memory of a device's, or one of the CPU as it is."""
+        """Returns a CPU tensor over the memory of a device tensor; returns CPU tensors unchanged."""
         if tensor.layout is self._machine.torch.strided and not tensor.is_nested:
             return self._machine.lower(tensor, numbers)
         numbers.append(tensor.get_device())
@@ -89,23 +89,23 @@ class Layouts:
         return self.rebuilt(tensor, components, self._machine.cpu)
 
     def put_on_card(self, tensor: Any, number: int, op: str) -> Any:
-        """Returns a tensor of a device like one of the CPU, whose components it takes over; each is charged.
+        """Returns a device tensor that takes over the components of a CPU tensor, each charged to the device.
 
         Raises:
-          OutOfMemoryError: PyTorch's, where the device has no room.
-          NotImplementedError: tensors of this layout cannot be there.
+          OutOfMemoryError: if the device has too little memory.
+          NotImplementedError: if the device does not support tensors of this layout.
         """
         torch = self._machine.torch
         if tensor.is_mkldnn or tensor.is_quantized:
-            family = "Quantized tensors" if tensor.is_quantized else "Tensors of oneDNN's layout"
-            raise NotImplementedError(f"{family} are not there on simulated GPUs. Use tensor.cpu() for them.")
+            family = "quantized tensors" if tensor.is_quantized else "tensors of oneDNN layout"
+            raise NotImplementedError(f"Simulated GPUs do not support {family}. Use tensor.cpu() for them.")
         components = self.components(tensor)
         count = 1 if tensor.is_nested else len(components)
         placed = [self._machine.put_on_card(component, number, op) for component in components[:count]]
         return self.rebuilt(tensor, [*placed, *components[count:]], torch.device("cuda", number))
 
     def kernels(self) -> Iterator[tuple[str, str, Callable[..., Any]]]:
-        """Yields op, dispatch key and kernel for each op that the CPU has for such tensors."""
+        """Yields op, dispatch key and kernel for each op that the CPU implements for such tensors."""
         torch = self._machine.torch
         for name in torch._C._dispatch_get_all_op_names():
             if not name.startswith("aten::"):
@@ -116,10 +116,10 @@ class Layouts:
 
 
 class _LayoutKernel:
-    """Runs the op of the CPU on what lies below, or by ops on the components."""
+    """Runs the CPU op on the tensors below, or runs ops on the components."""
 
     def __init__(self, machine: Machine, layouts: Layouts, name: str, keys: Any) -> None:
-        """Takes the full name of the op, and the dispatch keys of its kernel for the CPU."""
+        """Stores the full name of the op, and the dispatch keys of its CPU kernel."""
         self._machine, self._layouts, self._name, self._keys = machine, layouts, name, keys
         base, _, overload = name.partition(".")
         self._label, self._schema = base, machine.torch._C._get_schema(base, overload)
@@ -128,7 +128,7 @@ class _LayoutKernel:
         self._is_structural = name in _STRUCTURAL or is_view or base.startswith("aten::_nested_tensor_s")
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Runs it."""
+        """Runs the op."""
         machine = self._machine
         op = machine.op(self._name)
         with machine.plain():
@@ -147,13 +147,13 @@ class _LayoutKernel:
                 read = [*self._components([*host_args, *host_kwargs.values()])]
                 machine.timing.add_op(
                     number, "", read, {}, [*self._components([result])]
-                )  # no formula is for components
+                )  # no FLOP formula applies to components
             by_name = dict(zip(names, args, strict=False)) | kwargs
             lowered = dict(zip(names, host_args, strict=False)) | host_kwargs
             return self._returned(result, by_name, lowered, number)
 
     def _put_together(self, op: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
-        """Runs an op on components, which are made on the current device: that of the tensors meanwhile."""
+        """Runs an op on components; meanwhile the tensors' device is current, so that results are made there."""
         machine, tensor_class = self._machine, self._machine.torch.Tensor
         devices = [value.device for value in args if isinstance(value, tensor_class)]
         numbers = [each.index for each in (*devices, kwargs.get("device")) if each is not None and each.type == "cuda"]
@@ -172,7 +172,7 @@ class _LayoutKernel:
         return self._machine.lower(value, numbers)
 
     def _components(self, values: Sequence[Any]) -> Iterator[Any]:
-        """Yields the tensors that others are made of."""
+        """Yields the components of tensors."""
         for value in values:
             if value.__class__ in (list, tuple):
                 yield from self._components(value)
@@ -181,7 +181,7 @@ class _LayoutKernel:
                 yield from [value] if is_whole else self._layouts.components(value)
 
     def _returned(self, result: Any, by_name: dict[str, Any], lowered: dict[str, Any], number: int) -> Any:
-        """Returns what was written to as itself, and the rest as tensors of the device."""
+        """Returns written arguments as themselves, and other results as tensors of the device."""
         outputs: list[Any] = []
         results = result if len(self._schema.returns) > 1 else (result,)
         for value, returned in zip(results, self._schema.returns, strict=False):
@@ -194,7 +194,7 @@ class _LayoutKernel:
         return tuple(outputs) if len(outputs) > 1 else next(iter(outputs), None)
 
     def _written(self, returned: Any) -> str | None:
-        """Returns the name of the argument that a result is."""
+        """Returns the name of the argument that a result is identical to."""
         if returned.alias_info is None:
             return None
         return next(
@@ -207,7 +207,7 @@ class _LayoutKernel:
         )
 
     def _write(self, target: Any, lowered: Any, number: int) -> None:
-        """Gives a tensor of the device what an op has left in that below it, which may have other components now."""
+        """Updates a device tensor from the CPU tensor below it, whose components may have been replaced."""
         if target.is_sparse and target.is_cuda:
             addresses = [
                 [component.data_ptr() for component in self._layouts.components(tensor)] for tensor in (lowered, target)

@@ -1,4 +1,4 @@
-"""Which tensors are left on simulated devices that are gone? PyTorch's own, on devices that may be there anew."""
+"""Tracks tensors on simulated devices that were removed: a new device of the same name may exist since."""
 
 from __future__ import annotations
 
@@ -10,31 +10,31 @@ from nbtf._devices.caching.blocks import Allocation
 
 
 def of_before(device: str) -> str:
-    """Returns the text of the error of who uses one."""
+    """Returns the error text for using a tensor of a removed device."""
     return (
-        f"A tensor was made on {device} before the simulated GPUs were changed (tf.runtime.restart() and "
-        "tf.runtime.simulate_gpus). Make a new one, from a copy on the CPU that was made before, or run its cell again."
+        f"The tensor was created on {device} before the simulated GPUs were replaced (tf.runtime.restart() and "
+        "tf.runtime.simulate_gpus). Create a new tensor from an earlier copy on the CPU, or run its cell again."
     )
 
 
 class Leftovers:
-    """The memory of this computer under tensors whose devices are gone, as long as something holds it."""
+    """The host memory under tensors of removed devices, for as long as it is held."""
 
     def __init__(self) -> None:
-        """Begins without any."""
+        """Starts empty."""
         self._allocations: dict[int, ref[Allocation]] = {}
 
     def __bool__(self) -> bool:
-        """Tells whether there may be any."""
+        """Returns whether any tensors may be left."""
         return bool(self._allocations)
 
     def add_living(self) -> None:
-        """Adds all that there are at this moment."""
+        """Adds all tensors that exist now."""
         living: list[Allocation] = [each for each in gc.get_objects() if type(each) is Allocation]
         self._allocations = {each.host: ref(each) for each in living if each.host}
 
     def has(self, tensor: Any) -> bool:
-        """Tells whether a tensor is left over; its memory may have died since, and be another's."""
+        """Returns whether a tensor is left over; its memory may have been freed and reused since."""
         address = tensor.untyped_storage().data_ptr()
         allocation = self._allocations.get(address)
         if allocation is None:

@@ -1,4 +1,4 @@
-"""Where is PyTorch loaded? Here, and only when its GPUs are to be simulated."""
+"""Loads PyTorch, only when its GPUs are to be simulated."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 
 def load_torch() -> Any:
-    """Returns PyTorch, imported if nobody has done so before."""
-    import torch  # pyright: ignore[reportMissingImports]  # it need not be there
+    """Returns PyTorch, importing it if necessary."""
+    import torch  # pyright: ignore[reportMissingImports]  # PyTorch is optional
 
     return torch  # pyright: ignore[reportUnknownVariableType]

@@ -1,4 +1,4 @@
-"""Which simulated devices does PyTorch have, and how do tensors come to them?"""
+"""The simulated devices of PyTorch, and how tensors get onto them."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from nbtf._frameworks.torch.simulation.tensors import Outlines, Tensors
 from nbtf._frameworks.torch.simulation.timing import Timing
 
 NO_OUTLINES = (
-    "Sparse and nested tensors are what their values say: simulated GPUs without values have none. "
-    "Use dense ones, or tensor.cpu() for what is sparse."
+    "Simulated GPUs without values do not support sparse and nested tensors, whose layout depends on their values. "
+    "Use dense tensors, or tensor.cpu() for the sparse ones."
 )
 
 
@@ -30,11 +30,11 @@ class NoValuesError(RuntimeError):
 
 
 _REFUSED_BYTES = re.compile(r"DefaultCPUAllocator: (?:(?!DefaultCPUAllocator: ).)*you tried to allocate (\d+) bytes")
-"""What the CPU's allocator says. Source: c10/core/impl/alloc_cpu.cpp."""
+"""The error text of the CPU allocator. Source: c10/core/impl/alloc_cpu.cpp."""
 
 
 def implementation_of(generator: Any) -> int:
-    """Returns the address of what a generator of PyTorch is in C++: its objects of Python come and go.
+    """Returns the address of a generator's C++ object: PyTorch creates its Python objects anew.
 
     Source: struct THPGenerator, torch/csrc/Generator.h.
     """
@@ -53,18 +53,18 @@ class Machine:
         read_as: float | None = None,
         leftovers: Leftovers | None = None,
     ) -> None:
-        """Makes them.
+        """Creates the devices.
 
         Args:
           torch: PyTorch.
-          cards: what each device is.
-          allocators: what looks after its memory.
-          values: whether tensors have values; without, they take no memory of this computer.
-          read_as: what every value is that somebody reads where there are none; reading raises when None.
-          leftovers: what is left of the devices before these.
+          cards: the card of each device.
+          allocators: the memory allocator of each device.
+          values: whether tensors have values; without values they use no host memory.
+          read_as: the value that every read returns if tensors have none; None makes reading raise an error.
+          leftovers: tensors left on earlier devices.
         """
         if len(cards) > MOST_DEVICES:
-            raise ValueError(f"PyTorch can have {MOST_DEVICES} simulated GPUs at most; got {len(cards)}.")
+            raise ValueError(f"PyTorch can have at most {MOST_DEVICES} simulated GPUs; got {len(cards)}.")
         self.torch, self.cards, self.allocators = torch, cards, allocators
         self.tensors = (Tensors if values else Outlines)(torch)
         self.timing = Timing(torch, cards)
@@ -79,7 +79,7 @@ class Machine:
         self._guard = Guard(torch, lambda: len(cards))
         self.leftovers = leftovers or Leftovers()
         self.layouts: Any = None
-        """What puts sparse and nested tensors together, where tensors have values."""
+        """Assembles sparse and nested tensors; present only if tensors have values."""
         self.generators: Sequence[Any] = ()
         self.generator_addresses: set[int] = set()
 
@@ -94,23 +94,23 @@ class Machine:
         self._guard.current = number
 
     def check(self, number: int) -> None:
-        """Raises CUDA's error where there is no device with this number."""
+        """Raises CUDA's error if no device has this number."""
         if not 0 <= number < len(self.cards):
             raise self.torch.AcceleratorError(
-                f"CUDA error: invalid device ordinal\nThere are {len(self.cards)} simulated devices; got {number}."
+                f"CUDA error: invalid device ordinal\nThere are {len(self.cards)} simulated GPUs; got device {number}."
             )
 
     def op(self, name: str) -> Any:
-        """Returns an op by its full name: `aten::add.Tensor`."""
+        """Returns an op by its full name, such as `aten::add.Tensor`."""
         base, _, overload = name.removeprefix("aten::").partition(".")
         return getattr(getattr(self.torch.ops.aten, base), overload or "default")
 
     def lower(self, value: Any, numbers: list[int]) -> Any:
-        """Returns an argument as the CPU's op takes it.
+        """Returns an argument in the form that the CPU op takes.
 
         Args:
-          value: of a device's op; tensors in lists are lowered as well.
-          numbers: takes the device of each tensor, -1 for the CPU, and that of an argument `device`.
+          value: argument of the device's op; tensors in lists are converted as well.
+          numbers: collects the device of each tensor (-1 for the CPU) and of an argument `device`.
         """
         if isinstance(value, self._tensor_class):
             number = value.get_device()
@@ -130,16 +130,16 @@ class Machine:
         return value
 
     def put_on_card(self, value: Any, number: int, op: str, grants: list[Any] | None = None) -> Any:
-        """Returns what an op of the CPU has returned, with its tensors on a device, charged there.
+        """Returns the result of a CPU op with its tensors on a device, and charges them there.
 
         Args:
-          value: a tensor, several, or anything else.
-          number: of the device.
-          op: which op has returned it, such as `aten::mm`.
-          grants: what was taken there for its tensors already, in their order; it is used up.
+          value: a tensor, several tensors, or anything else.
+          number: number of the device.
+          op: name of the op that returned the value, such as `aten::mm`.
+          grants: device memory allocated in advance for its tensors, in their order; consumed by this call.
 
         Raises:
-          OutOfMemoryError: PyTorch's, where the device has no room.
+          OutOfMemoryError: if the device has too little memory.
         """
         if isinstance(value, self._tensor_class):
             if value.layout is not self._strided or value.is_nested or value.is_quantized:
@@ -147,7 +147,7 @@ class Machine:
                     raise NotImplementedError(NO_OUTLINES)
                 return self.layouts.put_on_card(value, number, op)
             nbytes, memory = extent_of(value), grants.pop(0) if grants else None
-            if memory is None or memory.requested != nbytes:  # the CPU has laid it out in another way
+            if memory is None or memory.requested != nbytes:  # the CPU op chose a different memory layout
                 self.give_back([memory], number)
                 memory = self.charge(nbytes, number, self.label(op, value))
             return self.tensors.on_card(value, number, memory)
@@ -157,19 +157,19 @@ class Machine:
         return value
 
     def unknown(self, tensor: Any) -> Any:
-        """Returns what is read of a tensor without values, on the CPU.
+        """Returns the CPU values read from a tensor without values.
 
         Raises:
-          NoValuesError: nobody said what that is.
+          NoValuesError: if `read_as` was not given.
         """
         if self.read_as is None:
             raise NoValuesError(
-                f"A tensor of shape {list(tensor.shape)} is read, but these GPUs are simulated without values."
+                f"A tensor of shape {list(tensor.shape)} was read, but these GPUs are simulated without values."
             )
         return self.torch.full(tensor.size(), self.read_as, dtype=tensor.dtype, device=self.cpu)
 
     def remove(self) -> None:
-        """Takes the devices away: what is left of their tensors says so, and PyTorch that it has no CUDA."""
+        """Removes the devices: their remaining tensors raise an error, and PyTorch reports that CUDA is missing."""
         self._guard.remove()
         self.leftovers.add_living()
         self.lower, self.charge = self._refuse_to_lower, self._refuse_to_charge
@@ -187,20 +187,20 @@ class Machine:
         self._refuse_device()
 
     def _refuse_device(self) -> None:
-        """Raises what PyTorch raises where there is no CUDA."""
+        """Raises the error that PyTorch raises without CUDA."""
         self.torch.cuda._lazy_init()
         raise RuntimeError(of_before("a simulated GPU"))
 
     def give_back(self, grants: Sequence[Any], number: int) -> None:
-        """Gives memory of a device back, now: a traceback may keep what holds it."""
+        """Frees device memory immediately: a traceback could keep its owner alive."""
         for memory in grants:
             self.allocators[number].free(memory)
 
     def check_computer(self, error: BaseException, number: int, op: str) -> None:
-        """Says which of the two is too small where this computer had no memory for an op: the card, or the computer.
+        """Raises an error that names what ran out of memory during an op, the card or this computer.
 
         Raises:
-          OutOfMemoryError: PyTorch's, if that was it.
+          OutOfMemoryError: if the CPU allocator could not allocate memory for the op.
         """
         refused = _REFUSED_BYTES.search(str(error))
         if refused is None:
@@ -210,38 +210,38 @@ class Machine:
         free = self.allocators[number].free_bytes
         raise self.torch.OutOfMemoryError(
             f"CUDA out of memory (simulated). Tried to allocate {format_size(int(refused[1]))}. Simulated GPU {number} "
-            f"has {format_size(free)} free, but this computer, which stands in for it, has not."
+            f"has {format_size(free)} free, but this computer, which simulates it, does not."
         ) from error
 
     def bytes_of(self, tensor: Any) -> Any:
-        """Returns all memory that a device's tensor shares, as bytes on the CPU."""
+        """Returns all memory that a device tensor shares, as bytes on the CPU."""
         torch, storage = self.torch, tensor.untyped_storage()
         empty = torch.empty(0, dtype=torch.uint8)
         address = torch._C._construct_storage_from_data_pointer(storage.data_ptr(), self.cpu, storage.nbytes())
         return empty.set_(address, 0, (storage.nbytes(),))
 
     def label(self, op: str, tensor: Any) -> Label:
-        """Returns what memory of a tensor is for: its op, and the line where somebody watches."""
+        """Returns the label of a tensor's memory: its op, and its line while an observer is registered."""
         dtype = self._dtypes.get(tensor.dtype) or self._dtypes.setdefault(tensor.dtype, str(tensor.dtype)[6:])
         return Label(op, dtype, tuple(tensor.size()), self.site())
 
     def site(self) -> CallSite | None:
-        """Returns the place for which memory is taken now, where somebody watches."""
+        """Returns the line that is allocating memory, while an observer is registered."""
         hearing = hearing_of_thread(self.torch)
         return None if hearing is None else hearing.call_site_here()
 
     def run_whole(self, name: str, run: Callable[[], Any], tensors: Sequence[Any]) -> Any:
-        """Runs on the CPU what is one op on a device; who records ops hears of that one."""
+        """Runs on the CPU what is a single op on a device; recorders of ops receive only that one op."""
         hearing = hearing_of_thread(self.torch)
         return run() if hearing is None else hearing.run_whole(name, run, tensors)
 
     def aside(self) -> AbstractContextManager[None]:
-        """Has who records ops not hear of what runs inside: no device would do it."""
+        """Hides the enclosed ops from recorders: no device would run them."""
         hearing = hearing_of_thread(self.torch)
         return nullcontext() if hearing is None else hearing.aside()
 
     def charge(self, nbytes: int, number: int, label: Label) -> Any:
-        """Takes memory of a device, which is given back when the result dies."""
+        """Allocates device memory, which is freed when the result dies."""
         try:
             return self.allocators[number].allocate(nbytes, label=label)
         except OutOfDeviceMemory as error:
@@ -252,18 +252,18 @@ class Machine:
         try:
             raise refusal
         finally:
-            del refusal  # else it and this frame keep each other, and all tensors of the frames above, alive
+            del refusal  # otherwise it and this frame keep each other alive, with all tensors of the frames above
 
 
 def _of_nbtf(nbytes: int) -> str:
     return (
-        f"nbtf's own ops have mapped {format_size(nbytes)} of this card: as TensorFlow does, nearly all that is free "
-        "at the first op. tf.config.experimental.set_memory_growth before it has them take what they need."
+        f"nbtf's own ops have reserved {format_size(nbytes)} of this GPU: as in TensorFlow, the first op reserves "
+        "nearly all free memory. Call tf.config.experimental.set_memory_growth first to reserve only what is needed."
     )
 
 
 def extent_of(tensor: Any) -> int:
-    """Returns the bytes that a tensor reaches over: a kernel of the CPU may have left it in larger memory."""
+    """Returns the bytes that a tensor spans: a CPU kernel may have left it in larger memory."""
     nbytes = tensor.untyped_storage().nbytes()
     if tensor.numel() * tensor.element_size() == nbytes:
         return nbytes

@@ -1,7 +1,7 @@
-"""What is pinned memory where no card reads it? Memory of the CPU that comes from an allocator of its own.
+"""Pinned memory for simulated devices: CPU memory from a separate allocator.
 
-PyTorch's core has a second allocator for the CPU, which is used for memory that is to be pinned. Each allocator hands
-out memory with the function that gives it back; by this function pinned memory is known, of whichever tensor it is.
+The PyTorch core has a second CPU allocator for memory that is to be pinned. Each allocator hands out memory together
+with the function that frees it. That function identifies pinned memory, whichever tensor uses it.
 """
 
 from __future__ import annotations
@@ -13,15 +13,15 @@ from nbtf._frameworks.torch.simulation.replacing import Replacements
 
 _WORD = ctypes.sizeof(ctypes.c_void_p)
 _WORDS = 12
-"""How far into `c10::StorageImpl` its pointer is looked for: behind it are what is given back, and the function."""
+"""How far into `c10::StorageImpl` to look for its pointer: the context to free and the deleter follow it."""
 
 
 def install_pinning(torch: Any, replacements: Replacements) -> None:
-    """Lets tensors be pinned, and tell whether they are.
+    """Lets tensors be pinned, and lets them report whether they are.
 
     Args:
-      torch: PyTorch, whose hooks name the other allocator for pinned memory already.
-      replacements: remembers what has to be put back.
+      torch: PyTorch, whose hooks already name the second allocator for pinned memory.
+      replacements: records the original attributes for removal.
     """
     tensor_class: Any = torch.Tensor
     offset = _offset_of_function(torch)
@@ -43,7 +43,7 @@ def install_pinning(torch: Any, replacements: Replacements) -> None:
 
 
 def _offset_of_function(torch: Any) -> int:
-    """Returns where in a storage the function stands that gives memory back: two tensors have the same there."""
+    """Returns the offset of the deleter in a storage: it is the same in the storages of two tensors."""
     storages = [torch.empty(1, device="cpu").untyped_storage() for _ in range(2)]
     pointer = next(offset for offset in range(_WORDS) if _word(storages[0], offset) == storages[0].data_ptr())
     return next(

@@ -1,6 +1,6 @@
-"""How does a recurrent layer run on a simulated device? As one op, as cuDNN has it: the CPU computes it as a whole.
+"""Recurrent layers on simulated devices: one op, as in cuDNN, which the CPU computes as a whole.
 
-What a card keeps of it for the backward pass is what the equations need, in one piece beside its inputs and outputs.
+For the backward pass a card keeps what the equations need, in one contiguous block besides its inputs and outputs.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from nbtf._frameworks.torch.simulation.agreement import check_devices
 from nbtf._frameworks.torch.simulation.machine import Machine
 
 RESERVE = "reserve of "
-"""How labels of memory begin whose size is modelled: cuDNN tells it on a card alone."""
+"""Prefix of the labels of memory whose size is modelled: cuDNN reports the true size only on a card."""
 
 _NO_SECOND = b"derivative for aten::_cudnn_rnn_backward is not implemented"
 
@@ -20,25 +20,25 @@ _LAYERS = ("lstm", "gru", "rnn_tanh", "rnn_relu")
 _CELLS = ("lstm_cell", "gru_cell")
 
 _KEPT = {"lstm": 5, "gru": 5, "rnn_tanh": 1, "rnn_relu": 1, "lstm_cell": 4, "gru_cell": 5}
-"""Numbers of the reserve for each hidden unit and step: the workspaces of PyTorch's own cells for a card, and of a
-layer its cell state or hidden state. Source: aten/src/ATen/native/cuda/RNN.cu."""
+"""Numbers in the reserve for each hidden unit and step: the workspaces of the PyTorch GPU cells, and the cell state or
+hidden state of a layer. Source: aten/src/ATen/native/cuda/RNN.cu."""
 
 
 def recurrent_ops(machine: Machine) -> dict[str, Callable[..., Any]]:
-    """Returns kernels by full name, to be called above autograd."""
+    """Returns kernels by the op's full name, to be called above autograd."""
     names = [*[f"{layer}.{form}" for layer in _LAYERS for form in ("input", "data")], *_CELLS]
     return {f"aten::{name}": _Recurrent(machine, name) for name in names}
 
 
 class _Slot:
-    """Stands for a tensor among arguments."""
+    """A placeholder for a tensor among arguments."""
 
     def __init__(self, number: int) -> None:
         self.number = number
 
 
 def _take(value: Any, tensor_class: Any, tensors: list[Any]) -> Any:
-    """Returns an argument with slots for its tensors, which are put into a list."""
+    """Returns an argument with slots in place of its tensors, which are appended to a list."""
     if isinstance(value, tensor_class):
         tensors.append(value)
         return _Slot(len(tensors) - 1)
@@ -46,14 +46,14 @@ def _take(value: Any, tensor_class: Any, tensors: list[Any]) -> Any:
 
 
 def _give(value: Any, tensors: Sequence[Any]) -> Any:
-    """Returns an argument with tensors in its slots."""
+    """Returns an argument with tensors in place of its slots."""
     if value.__class__ is _Slot:
         return tensors[value.number]
     return [_give(each, tensors) for each in value] if value.__class__ is list else value
 
 
 class _Recurrent:
-    """Runs a recurrent layer on the CPU as a whole, and its backward pass as well."""
+    """Runs a recurrent layer on the CPU as a whole, as well as its backward pass."""
 
     def __init__(self, machine: Machine, name: str) -> None:
         self._machine, self._op = machine, machine.op(f"aten::{name}")
@@ -62,7 +62,7 @@ class _Recurrent:
         self._names = [argument.name for argument in self._op._schema.arguments]
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Runs it; autograd sees one op."""
+        """Runs the layer; autograd sees one op."""
         machine = self._machine
         tensors: list[Any] = []
         by_name = {
@@ -87,7 +87,7 @@ class _Recurrent:
         return self._function.apply(run, reserve_size, max(devices), f"aten::{self._layer}", *tensors)
 
     def _outlines(self, arguments: Mapping[str, Any]) -> Any:
-        """Returns outlines of the results: what a layer returns follows from its inputs, step by step or not."""
+        """Returns outlines of the results, derived from the inputs, for padded and for packed sequences."""
         states = arguments["hx"] if arguments["hx"].__class__ is list else [arguments["hx"]]
         last = [self._machine.torch.empty_like(state) for state in states]
         if self._layer in _CELLS:
@@ -101,11 +101,11 @@ class _Recurrent:
         return (output.transpose(0, 1) if arguments["batch_first"] else output, *last)
 
     def _reserve_size(self, inputs: Any, hidden: Any) -> int:
-        """Returns how many bytes are modelled to stay for the backward pass.
+        """Returns the modelled number of bytes that are kept for the backward pass.
 
         Args:
-          inputs: of all steps.
-          hidden: the first states, of each layer and direction.
+          inputs: inputs of all steps.
+          hidden: initial states of each layer and direction.
         """
         steps = inputs.numel() // inputs.size(-1)
         layers = hidden.size(0) if self._layer in _LAYERS else 1
@@ -115,10 +115,10 @@ class _Recurrent:
 
 
 def _whole_op(machine: Machine) -> Any:
-    """Returns the function of autograd that runs something on the CPU, forward and backward."""
+    """Returns the autograd function that runs forward and backward on the CPU."""
     torch = machine.torch
     base: Any = torch.autograd.Function
-    keeps_graph_now = torch._C._autograd._get_current_graph_task_keep_graph  # asked before this op's own backward pass
+    keeps_graph_now = torch._C._autograd._get_current_graph_task_keep_graph  # called before this op's backward pass
 
     class Recurrent(base):
         @staticmethod
@@ -134,7 +134,7 @@ def _whole_op(machine: Machine) -> Any:
 
         @staticmethod
         def backward(ctx: Any, *gradients: Any) -> Any:
-            _ = ctx.saved_tensors  # which refuses a second backward pass, as PyTorch does
+            _ = ctx.saved_tensors  # raises PyTorch's error in a second backward pass
             below, op = ctx.below, f"{ctx.op}_backward"
             computed = machine.run_whole(op, lambda: _differentiate(ctx, gradients, below), below)
             if torch.is_grad_enabled():
@@ -178,7 +178,7 @@ def _whole_op(machine: Machine) -> Any:
         if machine.timing.is_wanted:
             machine.timing.add_recurrent(ctx.number, below, computed, passes=2)
         if not keeps_graph:
-            del ctx.below, ctx.results  # which would keep the inputs
+            del ctx.below, ctx.results  # otherwise they would keep the inputs alive
         return [machine.put_on_card(gradient, ctx.number, ctx.op) for gradient in computed]
 
     return Recurrent
@@ -187,7 +187,7 @@ def _whole_op(machine: Machine) -> Any:
 def _gradients(
     machine: Machine, results: Sequence[Any], gradients: Sequence[Any], inputs: Sequence[Any], keeps_graph: bool
 ) -> Any:
-    """Returns the gradients of inputs on the CPU, given those of results on a device."""
+    """Returns the gradients of CPU inputs, given the gradients of device results."""
     pairs = [
         (result, machine.lower(gradient, []))
         for result, gradient in zip(results, gradients, strict=True)
@@ -198,7 +198,7 @@ def _gradients(
 
 
 def _undifferentiable(torch: Any, gradients: Sequence[Any]) -> list[Any]:
-    """Returns gradients that cannot be differentiated, as those of cuDNN."""
+    """Returns gradients that cannot be differentiated again, like those of cuDNN."""
     refuse = torch._C._functions.DelayedError(_NO_SECOND, len(gradients))
     refused: Any = refuse(*[gradient.detach().requires_grad_() for gradient in gradients])
     return [*refused] if len(gradients) > 1 else [refused]

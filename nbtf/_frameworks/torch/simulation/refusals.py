@@ -1,4 +1,4 @@
-"""What of CUDA do simulated devices not have? It raises, and says so."""
+"""Errors for the CUDA features that simulated devices do not support."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ from typing import Any
 from nbtf._frameworks.torch.simulation.machine import NO_OUTLINES, Machine
 from nbtf._frameworks.torch.simulation.replacing import Replacements
 
-_GRAPHS = "CUDA graphs are not there on simulated GPUs. Run the code without torch.cuda.graph: it computes the same."
-_SHARING = "Simulated GPUs share no memory between processes. Send tensor.cpu() instead."
-_COMPILED = "torch.compile compiles nothing for simulated GPUs: the code runs eagerly, and computes the same."
+_GRAPHS = "Simulated GPUs do not support CUDA graphs. Run the code without torch.cuda.graph: the results are the same."
+_SHARING = "Simulated GPUs do not share memory between processes. Send tensor.cpu() instead."
+_COMPILED = "torch.compile does not compile for simulated GPUs: the code runs eagerly, with the same results."
 _PROFILED = "The profiler shows the work of this computer: simulated GPUs run no kernels."
-_HISTORY = "Simulated GPUs keep no history of their memory: the traces of torch.cuda.memory._snapshot() are empty."
+_HISTORY = "Simulated GPUs keep no memory history: the traces of torch.cuda.memory._snapshot() are empty."
 _REFUSED_KEYS = ("SparseCUDA", "SparseCsrCUDA", "QuantizedCUDA", "NestedTensorCUDA")
 
 
 def install_refusals(machine: Machine, replacements: Replacements, fallback: Callable[[str, Any], None]) -> None:
-    """Puts refusals where PyTorch would fail with words about its build.
+    """Installs clear errors where PyTorch would fail with a message about its build.
 
     Args:
-      machine: the devices.
-      replacements: remembers what has to be put back.
-      fallback: has a function called for all ops of a dispatch key.
+      machine: machine with the devices.
+      replacements: records the original attributes for removal.
+      fallback: registers a function for all ops of a dispatch key.
     """
     torch = machine.torch
     replacements.set(torch.cuda.CUDAGraph, "__new__", staticmethod(refuse(_GRAPHS)))
@@ -32,7 +32,7 @@ def install_refusals(machine: Machine, replacements: Replacements, fallback: Cal
     for name in ("_share_cuda_", "_new_shared_cuda"):
         replacements.set(torch.UntypedStorage, name, refuse(_SHARING))
     replacements.set(torch, "compile", _eagerly(torch.compile))
-    replacements.set(torch.backends.cudnn, "is_acceptable", _no)  # without a warning that it was not built
+    replacements.set(torch.backends.cudnn, "is_acceptable", _no)  # avoids the warning that cuDNN was not built
     profiler: Any = torch.autograd.profiler.profile
     replacements.set(profiler, "__init__", _of_cpu(profiler.__init__))
     for key in _REFUSED_KEYS:
@@ -55,7 +55,7 @@ def refuse(text: str) -> Callable[..., Any]:
 def _refuse_op(layout: str) -> Callable[..., Any]:
     def refusal(op: Any, *_args: Any, **_kwargs: Any) -> Any:
         raise NotImplementedError(
-            f"{op} is not there for tensors of layout {layout} on simulated GPUs, as it is not on the CPU."
+            f"Simulated GPUs do not support {op} for tensors of layout {layout}; neither does the CPU."
         )
 
     return refusal
@@ -70,19 +70,19 @@ def _warn(text: str) -> Callable[..., None]:
 
 
 def _of_cpu(start: Callable[..., None]) -> Callable[..., None]:
-    """Returns how a profiler starts that has no kernels of a card to look at."""
+    """Returns a profiler's start method that profiles the CPU if a card's kernels were requested."""
 
     def start_on_cpu(profiler: Any, *args: Any, **kwargs: Any) -> None:
         if kwargs.pop("use_device", None) or kwargs.pop("use_cuda", None):
             warnings.warn(_PROFILED, RuntimeWarning, stacklevel=3)
-            kwargs["use_cpu"] = True  # else there is nothing to look at
+            kwargs["use_cpu"] = True  # otherwise the profile would be empty
         start(profiler, *args, **kwargs)
 
     return start_on_cpu
 
 
 def _eagerly(compile: Callable[..., Any]) -> Callable[..., Any]:
-    """Returns `torch.compile` that says what it does not do, and hands the code on as it is."""
+    """Returns a `torch.compile` that runs code eagerly, with a warning that nothing is compiled."""
 
     def compiled(model: Any = None, **options: Any) -> Any:
         if options.get("backend", "inductor") != "inductor":

@@ -1,4 +1,4 @@
-"""How is what was changed in PyTorch changed back?"""
+"""Undoes the changes that were made to PyTorch."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ _ABSENT: Any = object()
 
 
 class Replacements:
-    """Attributes that were set, with what was there before."""
+    """Attributes that were replaced, with their original values."""
 
     def __init__(self) -> None:
-        """Begins without any."""
+        """Starts empty."""
         self._previous: list[tuple[Any, str, Any]] = []
 
     def set(self, owner: Any, name: str, value: Any) -> None:
@@ -20,7 +20,7 @@ class Replacements:
         setattr(owner, name, value)
 
     def undo(self) -> None:
-        """Sets all back, the last first."""
+        """Restores all attributes, the last first."""
         while self._previous:
             owner, name, value = self._previous.pop()
             if value is _ABSENT:
@@ -30,5 +30,5 @@ class Replacements:
 
 
 def _own_attribute(owner: Any, name: str) -> Any:
-    """Returns what an owner has itself, not what it inherits."""
+    """Returns an attribute of the owner itself, not an inherited one."""
     return owner.__dict__.get(name, _ABSENT)

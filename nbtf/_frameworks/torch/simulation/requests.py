@@ -1,7 +1,7 @@
-"""How much memory does an op ask a simulated card for, before it runs?
+"""Determines how much memory an op requests from a simulated card before it runs.
 
-PyTorch's own functions of shapes tell it, the ones for devices of type `meta`; what they have told is remembered. Where
-results depend on values nobody can tell, and their memory is taken afterwards.
+PyTorch's own shape functions, those for devices of type `meta`, compute the sizes, which are then cached. If result
+shapes depend on values, they are unknown in advance, and the memory is allocated afterwards.
 """
 
 from __future__ import annotations
@@ -16,27 +16,27 @@ if TYPE_CHECKING:
     from nbtf._frameworks.torch.simulation.kernels import HostKernel
 
 _REMEMBERED = 1024
-"""Calls of one op; a loop over ever new shapes must not fill the memory."""
+"""Most cached calls of one op: a loop over ever new shapes must not fill the memory."""
 
 
 class Requests:
-    """The requests of one op."""
+    """The memory requests of one op."""
 
     def __init__(self, machine: Machine, kernel: HostKernel) -> None:
-        """Takes the kernel of the op."""
+        """Stores the machine and the kernel of the op."""
         self._machine, self._kernel, self._tensor = machine, kernel, machine.torch.Tensor
         self._known_requests: dict[Any, list[tuple[int, Label]]] = {}
 
     def take(self, args: Sequence[Any], kwargs: Mapping[str, Any], number: int) -> list[Any]:
-        """Takes the memory of the tensors that an op makes, as far as it can be told; in their order.
+        """Allocates memory for the tensors that an op creates, as far as their sizes are known; in their order.
 
         Raises:
-          OutOfMemoryError: PyTorch's, where the device has no room for all of them.
+          OutOfMemoryError: if the device has too little memory for all of them.
         """
         try:
             key: Any = (*map(self._key, args), *[(name, self._key(kwargs[name])) for name in kwargs])
             requests = self._known_requests.get(key)
-        except TypeError:  # an argument without a hash
+        except TypeError:  # an argument is not hashable
             key, requests = None, None
         if requests is None:
             if len(self._known_requests) >= _REMEMBERED:
@@ -45,7 +45,7 @@ class Requests:
         return self._granted(requests, number)
 
     def take_written(self, kwargs: Mapping[str, Any], outputs: Mapping[str, Any], number: int) -> list[Any]:
-        """Takes the memory of outputs that get another shape; they are given empty, without values."""
+        """Allocates memory for outputs that get another shape; they are passed empty, without values."""
         try:
             self._kernel.run(**{**{name: self._outline(value) for name, value in kwargs.items()}, **outputs})
         except Exception:
@@ -53,7 +53,7 @@ class Requests:
         return self._granted([self._request(output) for output in outputs.values()], number)
 
     def _key(self, value: Any) -> Any:
-        """Returns what of an argument decides over shapes."""
+        """Returns the part of an argument that determines shapes."""
         if isinstance(value, self._tensor):
             return value.shape, value.stride(), value.dtype
         if value.__class__ is list or value.__class__ is tuple:
@@ -61,7 +61,7 @@ class Requests:
         return float if value.__class__ is float else (value.__class__, value)
 
     def _told_by_shapes(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> list[tuple[int, Label]]:
-        """Returns what PyTorch says of results; nothing where it cannot, or where the op will raise."""
+        """Returns the requests for the results that PyTorch predicts; none if it cannot, or if the op will raise."""
         try:
             result = self._kernel.run(
                 *[self._outline(value) for value in args], **{name: self._outline(kwargs[name]) for name in kwargs}
@@ -72,7 +72,7 @@ class Requests:
         results = (result,) if len(returned) < 2 else result
         new = [*self._tensors([value for value, name in zip(results, returned, strict=True) if name is None])]
         if any([tensor.layout is not self._machine.torch.strided for tensor in new]):
-            return []  # how much a sparse tensor takes depends on values
+            return []  # the memory of a sparse tensor depends on values
         return [self._request(tensor) for tensor in new]
 
     def _outline(self, value: Any) -> Any:
@@ -96,7 +96,7 @@ class Requests:
         return extent_of(outline), self._machine.label(self._kernel.label, outline)._replace(site=None)
 
     def _granted(self, requests: Sequence[tuple[int, Label]], number: int) -> list[Any]:
-        """Takes memory for all requests, or for none."""
+        """Allocates memory for all requests or for none."""
         machine, site, grants = self._machine, self._machine.site(), list[Any]()
         try:
             for nbytes, label in requests:

@@ -1,4 +1,4 @@
-"""What is left of CUDA's own libraries that programs call by `torch.cuda.cudart()` and `torch.cuda.nvtx`?"""
+"""The CUDA libraries that programs call through `torch.cuda.cudart()` and `torch.cuda.nvtx`, simulated in part."""
 
 from __future__ import annotations
 
@@ -12,62 +12,62 @@ _SUCCESS = 0
 
 
 class Runtime:
-    """CUDA's runtime library: what is free, and marks for profilers that nobody reads."""
+    """The CUDA runtime library: reports free memory; profiler functions do nothing."""
 
     cudaError = SimpleNamespace(success=_SUCCESS)  # noqa: N815  # CUDA's names
 
     def __init__(self, driver: Driver) -> None:
-        """Takes what answers for the devices."""
+        """Stores the driver of the devices."""
         self.cudaMemGetInfo = driver.memory_info
 
     def cudaProfilerStart(self) -> int:  # noqa: N802
-        """Does nothing: no profiler of CUDA's looks on."""
+        """Does nothing: no CUDA profiler is attached."""
         return _SUCCESS
 
     def cudaProfilerStop(self) -> int:  # noqa: N802
-        """Does nothing either."""
+        """Does nothing: no CUDA profiler is attached."""
         return _SUCCESS
 
     def cudaGetErrorString(self, error: int) -> str:  # noqa: N802
-        """Returns what CUDA says of an error."""
+        """Returns CUDA's text for an error number."""
         return "no error" if error == _SUCCESS else f"error {error}"
 
     def __getattr__(self, name: str) -> Any:
-        """Says that a function is not there.
+        """Raises an error for an unsupported function.
 
         Raises:
-          NotImplementedError: always, for a name of CUDA's.
-          AttributeError: for another.
+          NotImplementedError: if CUDA has a function of this name.
+          AttributeError: if it has none.
         """
         if name.startswith("cuda"):
-            raise NotImplementedError(f"{name} is not there on simulated GPUs: no CUDA library is loaded.")
+            raise NotImplementedError(f"{name} is not available on simulated GPUs: no CUDA library is loaded.")
         raise AttributeError(name)
 
 
 class Markers:
-    """NVTX: marks for Nsight, which does not look at simulated devices."""
+    """NVTX: markers for Nsight, which does not profile simulated devices."""
 
     def __init__(self) -> None:
-        """Begins outside any range."""
+        """Starts outside any range."""
         self._depth, self._ranges = 0, 0
 
     def rangePushA(self, message: str) -> int:  # noqa: N802  # NVTX's names
-        """Begins a range inside others, and returns how many it is inside of."""
+        """Begins a nested range, and returns the number of ranges around it."""
         self._depth += 1
         return self._depth - 1
 
     def rangePop(self) -> int:  # noqa: N802
-        """Ends the innermost range, and returns how many it was inside of."""
+        """Ends the innermost range, and returns the number of ranges around it."""
         self._depth -= 1
         return self._depth
 
     def rangeStartA(self, message: str) -> int:  # noqa: N802
-        """Begins a range of its own, and returns its number."""
+        """Begins an independent range, and returns its number."""
         self._ranges += 1
         return self._ranges
 
     def rangeEnd(self, number: int) -> None:  # noqa: N802
-        """Ends it."""
+        """Ends an independent range."""
 
     def markA(self, message: str) -> None:  # noqa: N802
         """Marks a moment."""
@@ -77,4 +77,4 @@ class Markers:
         return object()
 
     def deviceRangeEnd(self, handle: object, stream: Any) -> None:  # noqa: N802
-        """Ends it."""
+        """Ends a device range."""

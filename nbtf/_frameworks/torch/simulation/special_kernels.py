@@ -1,4 +1,4 @@
-"""What do ops do that move values between devices, or give a tensor other memory?"""
+"""Kernels for ops that move values between devices or give a tensor other memory."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from nbtf._frameworks.torch.simulation.machine import Machine, extent_of
 
 
 def special_kernels(machine: Machine) -> dict[str, Callable[..., Any]]:
-    """Returns their kernels by full name."""
+    """Returns the kernels by the op's full name."""
     copying = _Copying(machine)
     return {
         "aten::copy_": copying.copy,
@@ -38,7 +38,7 @@ def _pack_padded(machine: Machine) -> Callable[..., Any]:
     op = machine.op("aten::_pack_padded_sequence")
 
     def pack(tensor: Any, lengths: Any, batch_first: bool) -> Any:
-        """Packs on the device; how many sequences each step has stays on the CPU."""
+        """Packs on the device; the number of sequences per step stays on the CPU."""
         with machine.plain():
             numbers: list[int] = []
             packed, batch_sizes = op(machine.lower(tensor, numbers), lengths, batch_first)
@@ -68,7 +68,7 @@ class _Copying:
         return target
 
     def _add_time(self, name: str, source: Any, source_number: int, target: Any) -> None:
-        """Has the cards copy: over the bus, or in the memory of one."""
+        """Adds the copy to the cards' modelled time: over the bus, or within one card's memory."""
         timing, number = self._machine.timing, target.get_device()
         if number != source_number:
             timing.add_copy(source_number, number, source.numel() * source.element_size())
@@ -76,7 +76,7 @@ class _Copying:
             timing.add_op(number, name, (source,), {}, target)
 
     def to_copy(self, source: Any, *, device: Any = None, **options: Any) -> Any:
-        """Returns a copy of another dtype or on another device."""
+        """Returns a copy with another dtype or on another device."""
         machine = self._machine
         with machine.plain():
             numbers: list[int] = []
@@ -102,7 +102,7 @@ class _Copying:
             return result
 
     def item(self, tensor: Any) -> Any:
-        """Returns the one value of a tensor as a number of Python."""
+        """Returns the only value of a tensor as a Python number."""
         machine = self._machine
         with machine.plain():
             lowered = machine.lower(tensor, [])
@@ -112,7 +112,7 @@ class _Copying:
 
 
 class _Resizing:
-    """Gives a tensor another shape, and more memory where that takes more."""
+    """Changes a tensor's shape, and allocates more memory if the new shape needs it."""
 
     def __init__(self, machine: Machine) -> None:
         self._machine = machine

@@ -1,4 +1,4 @@
-"""How does a storage come to a simulated device without a tensor, as when a file is loaded?"""
+"""Creates storages on simulated devices without a tensor, as loading a file does."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from nbtf._frameworks.torch.simulation.replacing import Replacements
 
 
 def install_storages(machine: Machine, replacements: Replacements) -> None:
-    """Lets `torch.UntypedStorage` make storages of devices.
+    """Lets `torch.UntypedStorage` create storages on devices.
 
     Args:
-      machine: the devices.
-      replacements: remembers what has to be put back.
+      machine: machine with the devices.
+      replacements: records the original attributes for removal.
     """
     torch = machine.torch
     storage_class: Any = torch.UntypedStorage
@@ -30,10 +30,10 @@ def install_storages(machine: Machine, replacements: Replacements) -> None:
     resize: Any = storage_class.resize_
 
     def resize_storage(storage: Any, size: int) -> Any:
-        """Resizes a storage of the CPU."""
+        """Resizes a CPU storage; storages of simulated GPUs raise an error."""
         if storage.device.type == "cuda":
             raise NotImplementedError(
-                "Storages of simulated GPUs keep their size. Let go of the tensors, or tensor.resize_() them."
+                "Storages of simulated GPUs cannot be resized. Use tensor.resize_(), or delete the tensors."
             )
         return resize(storage, size)
 

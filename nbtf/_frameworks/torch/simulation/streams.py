@@ -1,7 +1,7 @@
-"""What are streams and events of a device that finishes each op before it returns?
+"""Streams and events of a device that finishes each op before it returns.
 
-All streams of a device are one queue. An event knows when the queue would have come to it: in modelled time, from the
-peak rates of the card, as `timing` counts it. Clocks of Python tell the time of this computer.
+All streams of a device form one queue. An event records when the queue would have reached it, in modelled time: from
+the card's peak rates, as `timing` calculates it. Python's clocks measure this computer instead.
 """
 
 from __future__ import annotations
@@ -19,21 +19,21 @@ _CUDA = 1
 """`c10::DeviceType::CUDA`."""
 
 _MODELLED = (
-    "Times between events on simulated GPUs are modelled: what memory and arithmetic would take at the card's peak "
-    "rates. time.time() tells how long this computer took."
+    "Times between events on simulated GPUs are modelled: how long memory and arithmetic would take at the card's peak "
+    "rates. time.time() measures how long this computer took."
 )
 
 
 class Streams:
-    """Gives `torch.cuda.Stream` and `torch.cuda.Event` what a build without CUDA leaves out below them."""
+    """Supplies the base classes of `torch.cuda.Stream` and `torch.cuda.Event`, which a build without CUDA lacks."""
 
     def __init__(self, machine: Machine) -> None:
-        """Takes the devices."""
+        """Stores the machine with the devices."""
         self._machine, self._numbers = machine, itertools.count(1)
         self._thread = threading.local()
 
     def install(self, replacements: Replacements) -> None:
-        """Puts methods into their base classes, and functions into `torch._C`."""
+        """Installs methods in the base classes, and functions in `torch._C`."""
         core = self._machine.torch._C
         for base, methods in ((core._CudaStreamBase, _StreamMethods), (core._CudaEventBase, _EventMethods)):
             for name, method in vars(methods).items():
@@ -69,7 +69,7 @@ class Streams:
         return streams.get(number, 0)
 
     def _current(self, number: int) -> tuple[int, int, int]:
-        """Returns stream, device and device type, as `torch._C` tells them."""
+        """Returns stream, device and device type in the form that `torch._C` uses."""
         return self._current_id(number), number, _CUDA
 
     def _default(self, number: int) -> tuple[int, int, int]:
@@ -81,7 +81,7 @@ class Streams:
 
 
 def _of_any_device(torch: Any, name: str, of_build: Any, of_card: Any) -> Any:
-    """Returns `torch.Stream` or `torch.Event`, which makes those of simulated devices as well, and knows them."""
+    """Returns a `torch.Stream` or `torch.Event` that also creates and recognizes those of simulated devices."""
 
     class AnyDevice(type):
         def __instancecheck__(cls, instance: Any) -> bool:
@@ -101,21 +101,21 @@ def _of_any_device(torch: Any, name: str, of_build: Any, of_card: Any) -> Any:
 
 
 def _record_stream(_tensor: Any, _stream: Any) -> None:
-    """Has nothing to do: no op is left to wait for."""
+    """Does nothing: no op is ever pending."""
 
 
 class _StreamMethods:
-    """What a stream does: nothing is ever left to wait for."""
+    """The methods of a stream: no work is ever pending."""
 
     stream_id: int
     device_index: int
     entered: list[Any]
 
     def __init__(self, *_args: Any, **_kwargs: Any) -> None:
-        """Takes what was read when it was made."""
+        """Does nothing: `__new__` has read the arguments."""
 
     def __enter__(self) -> Any:
-        """Makes it the current stream of this thread, and its device the current device."""
+        """Makes this stream current in the thread, and its device the current device."""
         cuda: Any = sys.modules["torch.cuda"]
         device = cuda.current_device()
         self.entered = [*getattr(self, "entered", []), (device, cuda.current_stream(self.device_index))]
@@ -123,26 +123,26 @@ class _StreamMethods:
         return self
 
     def __exit__(self, *_error: object) -> None:
-        """Makes those current again that were so before."""
+        """Restores the previous stream and device."""
         cuda: Any = sys.modules["torch.cuda"]
         *self.entered, (device, stream) = self.entered
         cuda.set_stream(stream)
         cuda.set_device(device)
 
     def query(self) -> bool:
-        """Says that all its work is done."""
+        """Returns True: all its work is done."""
         return True
 
     def is_capturing(self) -> bool:
-        """Says that no CUDA graph is captured."""
+        """Returns False: no CUDA graph is being captured."""
         return False
 
     def synchronize(self) -> None:
-        """Does nothing."""
+        """Does nothing: no work is pending."""
 
     @staticmethod
     def priority_range() -> tuple[int, int]:
-        """Returns the lowest and the highest priority, as recent cards have them."""
+        """Returns the lowest and the highest priority of recent cards."""
         return 0, -5
 
     def __eq__(self, other: Any) -> bool:
@@ -150,13 +150,13 @@ class _StreamMethods:
         return (self.stream_id, self.device_index) == (other.stream_id, other.device_index)
 
     def __hash__(self) -> int:
-        """Returns what stream and device say."""
+        """Returns a hash of stream and device."""
         return hash((self.stream_id, self.device_index))
 
 
 def _record(machine: Machine) -> Any:
     def record(event: Any, stream: Any) -> None:
-        """Takes down when the device will have done what was asked of it until now."""
+        """Records when the device will have finished the work requested so far."""
         event.device, event.cuda_event = stream.device, id(event)
         event.seconds = machine.timing.mark(stream.device_index, event.enable_timing)
 
@@ -165,7 +165,7 @@ def _record(machine: Machine) -> Any:
 
 def _wait(machine: Machine) -> Any:
     def wait(event: Any, stream: Any) -> None:
-        """Has a device begin what follows after the event."""
+        """Makes a device start its next work only after the event."""
         if event.seconds:
             machine.timing.wait(stream.device_index, event.seconds)
 
@@ -178,7 +178,7 @@ def _describe_event(event: Any) -> str:
 
 
 class _EventMethods:
-    """What an event does: it knows when it was recorded, in modelled time."""
+    """The methods of an event, which records a moment in modelled time."""
 
     enable_timing: bool
     seconds: float | None
@@ -186,30 +186,30 @@ class _EventMethods:
     cuda_event: int
 
     def __init__(self, *_args: Any, enable_timing: bool = False, **_kwargs: Any) -> None:
-        """Begins without a time."""
+        """Starts without a recorded time."""
         self.enable_timing, self.seconds, self.device, self.cuda_event = enable_timing, None, None, 0
 
     def __new__(cls, *_args: Any, **_kwargs: Any) -> Any:
-        """Makes one."""
+        """Creates an event."""
         return object.__new__(cls)
 
     def query(self) -> bool:
-        """Says that what was before it is done."""
+        """Returns True: all earlier work is done."""
         return True
 
     def synchronize(self) -> None:
-        """Does nothing."""
+        """Does nothing: no work is pending."""
 
     def elapsed_time(self, end: Any) -> float:
-        """Returns the milliseconds from this event to another on the same device: modelled, which a warning says."""
+        """Returns the modelled milliseconds to another event on the same device, with a warning."""
         if not (self.enable_timing and end.enable_timing):
             raise ValueError("Both events must be created with argument 'enable_timing=True'.")
         if self.seconds is None or end.seconds is None:
             raise ValueError("Both events must be recorded before calculating elapsed time.")
         if self.device != end.device:
             raise RuntimeError(
-                f"CUDA error: invalid resource handle\nThe events are of {self.device} and {end.device}; time passes "
-                "between events of the same device."
+                f"CUDA error: invalid resource handle\nThe events are on {self.device} and {end.device}. Elapsed time "
+                "needs two events on the same device."
             )
         warnings.warn(_MODELLED, RuntimeWarning, stacklevel=3)
         return (end.seconds - self.seconds) * 1000

@@ -1,4 +1,4 @@
-"""Does PyTorch of this process have simulated devices, or is it to get them when it is imported?"""
+"""Turns simulated devices on and off in this process, immediately or when PyTorch is imported."""
 
 from __future__ import annotations
 
@@ -12,24 +12,24 @@ from nbtf._frameworks.importing import on_import
 
 
 class Switch:
-    """Puts simulated devices into PyTorch, now or as soon as somebody imports it, and takes them out."""
+    """Installs simulated devices in PyTorch, now or as soon as it is imported, and removes them."""
 
     def __init__(self) -> None:
-        """Begins without."""
+        """Starts without simulated devices."""
         self.installation: Any = None
         self._call_off: Callable[[], None] | None = None
 
     def on(self, cards: Sequence[PhysicalGPU], values: bool = True, read_as: float | None = None) -> None:
-        """Gives PyTorch these cards as `cuda:0`, `cuda:1` and so on, in place of those it has.
+        """Gives PyTorch these cards as `cuda:0`, `cuda:1` and so on, replacing its current ones.
 
         Args:
-          cards: simulated ones.
-          values: whether tensors have values; without, they take no memory of this computer.
-          read_as: what every value is that somebody reads where there are none; reading raises when None.
+          cards: simulated cards.
+          values: whether tensors have values; without values they use no host memory.
+          read_as: the value that every read returns if tensors have none; None makes reading raise an error.
 
         Raises:
-          NoSimulationError: this build of PyTorch does not let its GPUs be simulated.
-          RuntimeError: PyTorch is only half imported.
+          NoSimulationError: if this build of PyTorch does not support simulated GPUs.
+          RuntimeError: if PyTorch is still being imported.
         """
         self.off()
         if not cards:
@@ -39,12 +39,12 @@ class Switch:
             begin, self._call_off = on_import("torch", lambda: self._install_or_warn(cards, values, read_as))
             begin()
         elif getattr(getattr(torch, "__spec__", None), "_initializing", False):
-            raise RuntimeError("PyTorch is being imported at this moment; simulate its GPUs before or afterwards.")
+            raise RuntimeError("PyTorch is still being imported. Simulate its GPUs before or after the import.")
         else:
             self._install(cards, values, read_as)
 
     def off(self) -> None:
-        """Takes them out; tensors that are left on them can no longer be used."""
+        """Removes the devices; tensors that are left on them can no longer be used."""
         if self._call_off is not None:
             self._call_off()
             self._call_off = None
@@ -53,7 +53,7 @@ class Switch:
             installation.remove()
 
     def _install_or_warn(self, cards: Sequence[PhysicalGPU], values: bool, read_as: float | None) -> None:
-        """Does not break the user's import."""
+        """Installs the devices; warns instead of breaking the user's import."""
         try:
             self._install(cards, values, read_as)
         except Exception as error:
@@ -68,4 +68,4 @@ class Switch:
 
 
 SWITCH = Switch()
-"""PyTorch is one for the process, and so is what it has."""
+"""The switch of this process: PyTorch and its devices exist once per process."""

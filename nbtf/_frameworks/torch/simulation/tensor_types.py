@@ -1,6 +1,6 @@
-"""How do older programs make tensors of a device?
+"""Older APIs for making tensors on a device.
 
-By `torch.cuda.FloatTensor`, by `tensor.type(...)`, and by `torch.set_default_tensor_type`.
+These are `torch.cuda.FloatTensor`, `tensor.type(...)` and `torch.set_default_tensor_type`.
 """
 
 from __future__ import annotations
@@ -24,15 +24,15 @@ _NAMES = (
 
 
 def install_tensor_types(torch: Any, replacements: Replacements) -> None:
-    """Lets them be called.
+    """Makes the older APIs create tensors on simulated devices.
 
     Args:
       torch: PyTorch.
-      replacements: remembers what has to be put back.
+      replacements: records the original attributes for removal.
     """
 
     class TensorType(type):
-        """Makes tensors of a dtype on the current device, and knows them."""
+        """Creates tensors of a dtype on the current device, and recognizes them in `isinstance`."""
 
         on_cpu: Any
 
@@ -62,7 +62,7 @@ def install_tensor_types(torch: Any, replacements: Replacements) -> None:
     set_default: Any = torch.set_default_tensor_type
 
     def set_default_type(t: Any) -> None:
-        """Sets the default dtype, and has new tensors be on the current device, or on the CPU again."""
+        """Sets the default dtype, and the default device: the current GPU or the CPU."""
         target = types.get(t, t) if isinstance(t, str) else t
         if isinstance(target, TensorType):
             torch.set_default_dtype(target.on_cpu.dtype)

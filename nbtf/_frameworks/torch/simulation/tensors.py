@@ -1,7 +1,7 @@
-"""What lies under a tensor on a simulated device: one of the CPU, or an outline without values?
+"""Tensors on simulated devices, each over a CPU tensor or over an outline without values.
 
-Both are PyTorch's own. A tensor of a device is made of one of the CPU by DLPack, whose description of a tensor names a
-device: they share the memory, and the tensor of the CPU lives as long as the storage that was made of it.
+Both are ordinary PyTorch tensors. A device tensor is made from a CPU tensor through DLPack, whose description of a
+tensor names a device. The two share memory, and the CPU tensor lives as long as the storage made from it.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import ctypes
 from typing import Any
 
-# dlpack.h: DLTensor is the first member of DLManagedTensor, and begins with the address and the device.
+# dlpack.h: DLTensor is the first member of DLManagedTensor, and starts with the address and the device.
 _DEVICE_TYPE, _DEVICE_NUMBER = 8, 12
 _CPU, _CUDA = 1, 2
 
@@ -20,23 +20,23 @@ _int32 = ctypes.c_int32.from_address
 
 
 class Tensors:
-    """Makes tensors of simulated devices of those of the CPU, and back."""
+    """Converts between CPU tensors and tensors of simulated devices."""
 
     has_values = True
 
     def __init__(self, torch: Any) -> None:
-        """Takes what is called for each op out of PyTorch."""
+        """Looks up the PyTorch functions that are called for each op."""
         self.device = torch.device("cpu")
-        """Where the tensors below are."""
+        """The device of the tensors below."""
         self._empty_like = torch.empty_like
         self._conjugate, self._negative = torch.ops.aten._conj.default, torch.ops.aten._neg_view.default
         self._export, self._import = torch._C._to_dlpack, torch._C._from_dlpack
 
     def on_card(self, tensor: Any, number: int, memory: Any) -> Any:
-        """Returns a tensor of `cuda:number` over one below, which it keeps alive, and with it a piece of memory."""
+        """Returns a tensor of `cuda:number` over a CPU tensor; it keeps that tensor and its device memory alive."""
         if tensor.is_conj() or tensor.is_neg():
             tensor = tensor.resolve_conj().resolve_neg()
-        if tensor._is_zerotensor():  # such as gradients that are known to be 0: they have no memory
+        if tensor._is_zerotensor():  # such as gradients that are known to be 0, which have no memory
             tensor = self._empty_like(tensor).zero_()
         tensor._card_memory = memory
         if memory is not None:
@@ -54,23 +54,23 @@ class Tensors:
         _int32(address + _DEVICE_TYPE).value = _CPU
         _int32(address + _DEVICE_NUMBER).value = 0
         below = self._import(capsule)
-        # DLPack knows neither bit; some ops of the CPU do.
+        # DLPack represents neither the conjugate nor the negative bit; some CPU ops use them.
         if tensor.is_conj():
             below = self._conjugate(below)
         return self._negative(below) if tensor.is_neg() else below
 
     def of_cpu(self, tensor: Any) -> Any:
-        """Returns a tensor of the CPU, as ops below take it beside their own."""
+        """Returns a CPU tensor in the form that ops below take along with their own tensors."""
         return tensor
 
 
 class Outlines(Tensors):
-    """Makes tensors of simulated devices of shapes alone: what is at their addresses stays unread."""
+    """Creates device tensors from shapes alone; the memory at their addresses is never read."""
 
     has_values = False
 
     def __init__(self, torch: Any) -> None:
-        """Takes what is called for each op out of PyTorch."""
+        """Looks up the PyTorch functions that are called for each op."""
         super().__init__(torch)
         self.device = torch.device("meta")
         self._cpu, self._empty = torch.device("cpu"), torch.empty
@@ -88,5 +88,5 @@ class Outlines(Tensors):
         return self._outline(tensor.size(), tensor.stride(), dtype=tensor.dtype, device=self.device)
 
     def of_cpu(self, tensor: Any) -> Any:
-        """Returns the outline of a tensor of the CPU; a number stays what it is."""
+        """Returns the outline of a CPU tensor; scalars are returned unchanged."""
         return self.below(tensor) if tensor.dim() else tensor

@@ -1,7 +1,7 @@
-"""How long would a simulated card take for what PyTorch has it do, and until when is it busy? Modelled, never slept.
+"""Models how long a simulated card would take for its PyTorch ops, and until when it is busy. Nothing ever sleeps.
 
-The model is that of nbtf's own ops, see `nbtf/_devices/cost.py`. Each card works in order, however many streams a
-program has; a copy between two cards keeps both busy; the time between two launches counts for nothing.
+The model is the same as for nbtf's own ops; see `nbtf/_devices/cost.py`. Each card works in order, regardless of
+streams. A copy between two cards keeps both busy. The time between two launches is not counted.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from nbtf._frameworks.torch.dispatch import RECORDING
 from nbtf._frameworks.torch.hearing import hearing_of_thread
 from nbtf._locks import new_lock
 
-# Of these ops PyTorch's table has the arithmetic by another name.
+# PyTorch's table lists the arithmetic of these ops under another name.
 _LIKE = {
     "aten::addbmm": "aten::baddbmm",
     "aten::_addmm_activation": "aten::addmm",
@@ -28,16 +28,16 @@ _UNTOUCHED = frozenset(
     [f"aten::{name}" for name in ("empty", "empty_like", "empty_permuted", "empty_strided", "new_empty")]
     + ["aten::new_empty_strided"]
 )
-"""Ops that take memory, and write nothing to it."""
+"""Ops that allocate memory but write nothing to it."""
 _PRODUCTS_OF_STEP = 2.0
 """Operations of a recurrent layer for each weight and each step of each sequence: a product and a sum."""
 
 
 class Timing:
-    """The modelled time of each card. It is counted while somebody records ops, and from the first timed event on."""
+    """The modelled time of each card, counted while ops are recorded and from the first timed event on."""
 
     def __init__(self, torch: Any, cards: Sequence[PhysicalGPU]) -> None:
-        """Begins with all cards idle."""
+        """Starts with all cards idle."""
         self._torch, self._cards = torch, [card.card for card in cards]
         self._busy_until = [0.0] * len(cards)
         self._has_events = False
@@ -46,28 +46,28 @@ class Timing:
 
     @property
     def is_wanted(self) -> bool:
-        """Whether anybody asks for times."""
+        """Whether times are needed at the moment."""
         return self._has_events or RECORDING.wanted > 0
 
     def mark(self, number: int, is_timed: bool) -> float:
-        """Returns until when a card is busy, in modelled seconds, and counts from the first timed mark on."""
+        """Returns the modelled second until which a card is busy; the first timed mark starts the counting."""
         self._has_events |= is_timed
         return self._busy_until[number]
 
     def wait(self, number: int, seconds: float) -> None:
-        """Lets a card begin nothing before a moment of another's."""
+        """Makes a card start nothing before a moment on another card."""
         with self._lock:
             self._busy_until[number] = max(self._busy_until[number], seconds)
 
     def add_op(self, number: int, name: str, args: Sequence[Any], kwargs: Mapping[str, Any], results: Any) -> None:
-        """Has a card do an op.
+        """Adds an op to a card's time.
 
         Args:
-          number: of the card.
-          name: of the op, in full and without its overload.
-          args: what it has read.
-          kwargs: likewise.
-          results: what it has written, as it returns that.
+          number: number of the card.
+          name: full name of the op, without its overload.
+          args: positional arguments, which it read.
+          kwargs: keyword arguments, which it read.
+          results: the returned values, which it wrote.
         """
         if name in _UNTOUCHED:
             return
@@ -77,7 +77,7 @@ class Timing:
         self._add(number, cost.op_seconds(self._cards[number], nbytes, work))
 
     def add_recurrent(self, number: int, inputs: Sequence[Any], results: Sequence[Any], passes: int = 1) -> None:
-        """Has a card do a recurrent layer as a whole, so many times; the first input is what goes through it."""
+        """Adds `passes` passes of a whole recurrent layer to a card's time; the first input is the layer's sequence."""
         tensors = [*self._tensors((*inputs, *results))]
         nbytes = passes * sum([tensor.numel() * tensor.element_size() for tensor in tensors])
         rows = prod(inputs[0].shape[:-1])
@@ -85,7 +85,7 @@ class Timing:
         self._add(number, cost.op_seconds(self._cards[number], nbytes, _PRODUCTS_OF_STEP * passes * rows * weights))
 
     def add_copy(self, source: int, target: int, nbytes: int) -> None:
-        """Has bytes copied between cards, or between a card and the computer, which is -1."""
+        """Adds a copy between cards, or between a card and the host, whose number is -1."""
         ends = [end for end in (source, target) if end >= 0]
         seconds = cost.copy_seconds(self._cards[ends[-1]], nbytes)
         with self._lock:
@@ -101,7 +101,7 @@ class Timing:
             hearing.modelled += seconds
 
     def _operations(self, name: str, args: Any, kwargs: Any, result: Any, tensors: Sequence[Any]) -> float:
-        """Returns the arithmetic of an op: what PyTorch's own table says, else one operation for each element."""
+        """Returns the arithmetic of an op from PyTorch's table; otherwise counts one operation per element."""
         if self._formulas is None:
             registry: Mapping[Any, Any] = import_module("torch.utils.flop_counter").flop_registry
             self._formulas = {f"aten::{getattr(packet, '__name__', packet)}": registry[packet] for packet in registry}

@@ -51,7 +51,7 @@ def test_a_cell_is_predicted_and_not_run(shell: Any, capsys: pytest.CaptureFixtu
     result = shell.run_cell(f"%%gpu_memory --predict A100-40GB --batch 8\n{STEP}", store_history=True)
 
     assert result.error_in_exec is None
-    assert "Runs this cell, after the 1 before it, again" in capsys.readouterr().out
+    assert "Running this cell, after the 1 cell before it," in capsys.readouterr().out
     assert "loss" not in shell.user_ns
     answer = result.result.to_dict()
     # Parameters, gradients, two states and the temporaries of a step, 4 * (2 * 256 * 1024 + 1280) bytes each.
@@ -152,8 +152,9 @@ def test_cells_before_that_failed_are_told(shell: Any) -> None:
 
     prediction = shell.run_cell(f"%%gpu_memory --predict T4\n{STEP}", store_history=True).result
 
-    assert "an error here, and what it would have made is missing: cell 2, line 1: steps = 1 / 0 raises Zero" in repr(
-        prediction
+    assert (
+        "An earlier cell ended with an error here, so its results are missing: cell 2, line 1: steps = 1 / 0"
+        in repr(prediction)
     )
     assert prediction.to_dict()["verdict"] == "fits"
 

@@ -9,7 +9,7 @@ from nbtf._install import SOURCE, requirement
 IS_MISSING = 'find_spec("nbtf") is None'
 """Text that is in every such cell, and in no other cell."""
 
-WHERE = "# a kernel of Colab, Kaggle, VS Code or your own that does not have it yet"
+WHERE = "# this kernel (Colab, Kaggle, VS Code or your own) does not have nbtf yet"
 
 _FROM_SOURCE = """\
 from importlib.util import find_spec

@@ -72,7 +72,8 @@ QUOTED = {
         "7.8 times as fast as one GPU": "8 GPUs:   125.0 ms computing,    3.9 ms adding up,  7.8 times as fast",
         "only 6.2 times as fast: computing takes 1 ms, and adding up 160 ms": "1024 GPUs:     1.0 ms computing,  "
         "160.2 ms adding up,  6.2 times as fast",
-        "makes 1024 GPUs 24.3 times as fast": "1024 GPUs: 24.3 times as fast",
+        "1024 GPUs are 24.3 times as fast as one": "1024 GPUs: 24.3 times as fast",
+        "only 30.4 times as fast": "1024 GPUs: 30.4 times as fast",
     },
     FAILURE: {
         "six parts instead of eight": "6 replicas: ",

@@ -14,7 +14,7 @@ nbformat = pytest.importorskip("nbformat", reason='needs the extra "lab"')
 
 TIMING, BYTES, SHARDING = "16_asynchrony_and_timing", "17_sixteen_bytes_per_parameter", "18_sharding"
 STATED = {
-    TIMING: {"1.54 ms": "1.54 ms", "0.20 ms": "0.20 ms", "twenty waits": "20 copies to the host"},
+    TIMING: {"1.54 ms": "1.54 ms", "0.20 ms": "0.20 ms", "waits twenty times": "20 copies to the host"},
     BYTES: {
         "32 products instead of 23": "5.00 MiB of activations, 32 products",
         "still 16": "mixed_bfloat16: 16.0 bytes",

@@ -59,15 +59,16 @@ def training_bytes(answers: Answers) -> Verdict:
 def _bytes_per_parameter(optimizer: Any) -> int:
     """What weights, gradients and an optimizer's state take on GPU:0 after a step, rounded."""
     shape = (_SIZE, _SIZE)
-    bytes_before = _in_use()
+    bytes_before = _requested()
     with tf.device("/GPU:0"):
         weight, gradient = tf.Variable(tf.zeros(shape)), tf.ones(shape)
         optimizer.apply_gradients([(gradient, weight)])
-    return round((_in_use() - bytes_before) / (_SIZE * _SIZE))
+    return round((_requested() - bytes_before) / (_SIZE * _SIZE))
 
 
-def _in_use() -> int:
-    return next(device.in_use or 0 for device in tf.runtime.devices() if device.name == "GPU:0")
+def _requested() -> int:
+    """Returns the bytes that tensors on GPU:0 requested; a chunk in use may be larger than its tensor."""
+    return next(device.requested or 0 for device in tf.runtime.devices() if device.name == "GPU:0")
 
 
 @exercise

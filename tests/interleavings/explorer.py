@@ -70,7 +70,7 @@ def _warm(scenario: Scenario) -> None:
 
 
 def schedules(scenario: Scenario, most: int) -> Iterator[Schedule]:
-    """Runs all schedules with at most `preemptions` preemptions, in all orders, and yields each."""
+    """Runs all schedules with at most `most` preemptions, in all orders, and yields each."""
 
     def after(schedule: Schedule, choices: Choices, order: Sequence[int]) -> Iterator[Schedule]:
         if len(schedule) == most:

@@ -61,7 +61,7 @@ if levels != usual: wrong.append(f"{levels} bytes in use, not {usual}")
 
 
 def press(count: int, seed: int = 0) -> list[str]:
-    """Presses stop `presses` times; returns the interrupts that were swallowed, and what they left behind."""
+    """Presses stop `count` times; returns the interrupts that were swallowed, and what they left behind."""
     chance, failures = random.Random(seed), list[str]()
     with _kernel() as (manager, client):
         assert _run(client, _BEGIN)[0] == "ok"

@@ -43,7 +43,7 @@ class Report:
 
 
 def cases_of(subject: Subject, limit: int | None, seed: int) -> Sequence[Case]:
-    """Returns all cases of a subject, or a random selection of `count` cases."""
+    """Returns all cases of a subject, or a random selection of `limit` cases."""
     cases = [Case(*parts) for parts in itertools.product(LAYOUTS, SHAPES, subject.dtypes)]
     return cases if limit is None else random.Random(f"{seed} {subject.name}").sample(cases, min(limit, len(cases)))
 

@@ -54,7 +54,7 @@ def let_properties_take_their_time() -> None:
 
 
 def keep_bytecode(folder: Path) -> None:
-    """Keeps bytecode in a folder of pytest's if none may be written beside the files: hundreds of programs start."""
+    """Keeps bytecode in one of pytest's folders if none may lie next to the files: hundreds of programs start."""
     sys.dont_write_bytecode, sys.pycache_prefix = False, str(folder)
     os.environ["PYTHONPYCACHEPREFIX"] = str(folder)
     del os.environ["PYTHONDONTWRITEBYTECODE"]

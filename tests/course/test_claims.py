@@ -151,7 +151,7 @@ GUIDE_PAIRS = {
     ("Identity", "CPU:0"),
     ("NoOp", "GPU:0"),
 }
-"""All pairs of op and device in the output of TensorFlow's 2022 guide below its MirroredStrategy example."""
+"""All pairs of op and device in the output of the MirroredStrategy example in TensorFlow's guide of 2022."""
 
 REDUCTION = (
     "INFO:tensorflow:Reduce to /job:localhost/replica:0/task:0/device:CPU:0 then broadcast to "

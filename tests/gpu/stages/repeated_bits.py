@@ -34,9 +34,9 @@ def run(record: Record) -> None:
         }
         for name, work in works.items():
             found = {work().numpy().tobytes() for _ in range(repeats)}
-            record.fact(f"{name}: different results in {repeats} runs", len(found))
+            record.fact(f"{name}: distinct results in {repeats} runs", len(found))
             if name in MUST:
-                record.check(f"{name}: bit-identical each time", len(found) == 1, f"{len(found)} different results")
+                record.check(f"{name}: bit-identical each time", len(found) == 1, f"{len(found)} distinct results")
 
 
 def _summed(host: Any) -> Any:

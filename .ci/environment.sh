@@ -1,12 +1,12 @@
-# What `.ci/run` and `.ci/nightly` run in: system packages, and an environment with nbtf and what its tests need.
+# The environment of `.ci/run` and `.ci/nightly`: system packages, and a virtual environment with nbtf and its tests.
 
-# ---- system packages, only those that are missing
+# ---- system packages: installs only missing ones
 system_packages() {
   local packages=() sudo=()
-  command -v git >/dev/null || packages+=(git) # pre-commit lists the files through it
+  command -v git >/dev/null || packages+=(git) # pre-commit lists the files with git
   "$python" -c "import ensurepip, venv" 2>/dev/null || packages+=(python3-venv)
   [ -n "$(command -v chromium chromium-browser google-chrome google-chrome-stable || true)" ] || packages+=(chromium)
-  [ -e /usr/share/fonts/truetype/dejavu/DejaVuSans.ttf ] || packages+=(fonts-dejavu-core) # pictures are compared
+  [ -e /usr/share/fonts/truetype/dejavu/DejaVuSans.ttf ] || packages+=(fonts-dejavu-core) # tests compare pictures
   if ((${#packages[@]})); then
     ((EUID == 0)) || sudo=(sudo)
     "${sudo[@]}" apt-get update -qq
@@ -14,7 +14,7 @@ system_packages() {
   fi
 }
 
-# ---- the environment of the checks and the tests
+# ---- the virtual environment for checks and tests
 install() {
   "$python" -m venv "$scratch/uv"
   "$scratch/uv/bin/pip" install "uv>=0.9,<1"

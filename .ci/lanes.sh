@@ -1,6 +1,6 @@
-# How sections run, and what several of them use. `.ci/run` has the sections; it sets `python` and `scratch` before.
+# Functions that run sections, or that several sections use. `.ci/run` has the sections; it sets `python` and `scratch`.
 
-# The processes of a job are a group, of which the first is the leader: what ends early leaves none of them behind.
+# Each job is a process group whose leader is its first process, so that all processes of a job can be ended together.
 set -m
 trap 'trap - EXIT; end_jobs; rm -rf "$scratch"' EXIT
 end_jobs() {
@@ -9,7 +9,7 @@ end_jobs() {
   wait
 }
 
-# Runs a section; prints how long it took and what it said when it has ended, so that two of them never mix.
+# Runs a section. Prints its duration and output only at the end, so that the output of two sections never mixes.
 section() {
   local start=$SECONDS status=0
   "$1" >"$scratch/$1.log" 2>&1 &
@@ -19,31 +19,31 @@ section() {
   return $status
 }
 
-# Runs sections one after the other, and ends where one fails: in no place where a shell looks at a status itself,
-# since it does not stop at a failing line there.
+# Runs sections one after the other until one fails. Do not call this in a condition such as `if lane …`: the shell
+# ignores `set -e` there, so a section would continue after a failing line.
 lane() {
   local name
   for name in "$@"; do section "$name"; done
 }
 
-# An environment of its own with pip, active for the rest of the section.
+# Creates a separate environment with pip and activates it for the rest of the section.
 environment() {
   "$scratch/uv/bin/uv" venv --quiet --seed --python "$python" "$scratch/$1"
   export PATH="$scratch/$1/bin:$PATH" VIRTUAL_ENV="$scratch/$1"
 }
 
-# Installs as pip would, in a tenth of its time; pip itself where it matters what pip does. Nothing is compiled before it
-# is imported, which most of it never is.
+# Installs packages as pip would, in a tenth of the time. Sections use pip itself if its behaviour matters. Bytecode is
+# compiled only on import, because most modules are never imported.
 install_packages() {
   "$scratch/uv/bin/uv" pip install --quiet "$@"
 }
 
-# The packages of the active environment, a line each: NAME=VERSION. pip says nothing while it is quiet.
+# Lists the packages of the active environment, one NAME=VERSION per line. PIP_QUIET would hide the list.
 installed_packages() {
   PIP_QUIET=0 pip list --format=freeze
 }
 
-# Lists those of some notebooks that need more than nbtf, one a line: as a whole, so that "Run all" ends without it.
+# Lists the given notebooks that need more than nbtf as a whole, one per line. "Run all" stops in them without it.
 notebooks_with_needs() {
   python - "$@" <<'END'
 import json
@@ -56,7 +56,7 @@ for path in sys.argv[1:]:
 END
 }
 
-# Lists those of some notebooks that need a module, as a whole or in a cell: notebooks_that_need torch NOTEBOOK…
+# Lists the given notebooks of which the whole or a cell needs a module: notebooks_that_need torch NOTEBOOK…
 notebooks_that_need() {
   python - "$@" <<'END'
 import json

@@ -1,4 +1,4 @@
-"""What tests and doctests find without asking: the names of the examples, and a browser or a reason."""
+"""Fixtures and hooks for all tests and doctests, such as a browser or the reason why there is none."""
 
 from __future__ import annotations
 
@@ -22,22 +22,22 @@ from nbtf._runtime.context import Context, use_context
 
 ROOT = Path(__file__).parents[1]
 
-# The programs that playwright can drive as Chromium, as Debian, Fedora and Google name them.
+# The names under which Debian, Fedora and Google install a browser that playwright can drive as Chromium.
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 
-# What starts kernels, pages and other programs takes longest: workers begin with it, and end with what is short.
+# Tests that start kernels, pages and other programs take longest. Workers run them first and the short tests last.
 SLOW_FOLDERS = tuple(ROOT / folder for folder in ("tests/browser", "tests/course", "tests/gpu"))
 
 
-# Colab's stand-in is put on the path of another Python, and imports what only that one has.
+# Colab's stand-in is on the path of a different Python, and imports packages that only that Python has.
 collect_ignore = ["colab"]
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    config.pluginmanager.import_plugin("tests.fixtures")  # is there already, unless the options were replaced
+    config.pluginmanager.import_plugin("tests.fixtures")  # already loaded, unless the options were replaced
     let_properties_take_their_time()
     if getattr(config.option, "numprocesses", None):
-        for library in ("OMP", "OPENBLAS", "MKL"):  # a core for each worker: more threads only wait for each other
+        for library in ("OMP", "OPENBLAS", "MKL"):  # one core per worker: more threads would only wait for each other
             os.environ.setdefault(f"{library}_NUM_THREADS", "1")
     if sys.dont_write_bytecode and hasattr(config, "cache"):
         keep_bytecode(config.cache.mkdir("bytecode"))
@@ -45,7 +45,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 def let_properties_take_their_time() -> None:
     """Keeps hypothesis from failing a test because another program keeps the processor busy."""
-    with suppress(ImportError):  # what has no properties runs without it
+    with suppress(ImportError):  # environments without property tests need no hypothesis
         import hypothesis
 
         too_slow = [hypothesis.HealthCheck.too_slow]
@@ -54,7 +54,7 @@ def let_properties_take_their_time() -> None:
 
 
 def keep_bytecode(folder: Path) -> None:
-    """Keeps bytecode in a folder of pytest's where none may lie beside the files: hundreds of programs start."""
+    """Keeps bytecode in one of pytest's folders if none may lie next to the files: hundreds of programs start."""
     sys.dont_write_bytecode, sys.pycache_prefix = False, str(folder)
     os.environ["PYTHONPYCACHEPREFIX"] = str(folder)
     del os.environ["PYTHONDONTWRITEBYTECODE"]
@@ -62,12 +62,12 @@ def keep_bytecode(folder: Path) -> None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_report_to_serializable() -> Generator[None, Any, Any]:
-    """Lets a worker report what a test printed, also half a pair of surrogates, which no UTF-8 has."""
+    """Lets a worker report output that UTF-8 cannot encode, such as half of a surrogate pair."""
     return encodable((yield))
 
 
 def encodable(data: Any) -> Any:
-    """Returns a report's data with texts that UTF-8 can hold."""
+    """Returns a report's data with strings that UTF-8 can encode."""
     if isinstance(data, str):
         return data.encode("utf-8", "backslashreplace").decode("utf-8")
     if isinstance(data, dict):
@@ -77,7 +77,7 @@ def encodable(data: Any) -> Any:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
-    """Keeps all tests in a browser on one worker, with one JupyterLab; otherwise each file, as `--dist=loadfile`."""
+    """Keeps all browser tests on one worker, with one JupyterLab; distributes the rest by file, as `loadfile` does."""
     from xdist.scheduler import LoadFileScheduling
 
     class Scheduling(LoadFileScheduling):
@@ -88,7 +88,7 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Puts slow folders first where several workers share the files; in one process the order is the usual one."""
+    """Runs slow folders first if several workers share the files; a single process keeps the usual order."""
     if hasattr(config, "workerinput"):
         items.sort(key=lambda item: next((i for i, slow in enumerate(SLOW_FOLDERS) if slow in item.path.parents), 9))
 
@@ -103,7 +103,7 @@ def pytest_collection_finish() -> None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> Generator[None, Any, Any]:
-    """Leaves what a file of tests has loaded out of the garbage collections of the next."""
+    """Excludes objects that one test file has loaded from garbage collections during the next."""
     handled = yield
     if nextitem is None or nextitem.path != item.path:
         freeze()
@@ -111,19 +111,19 @@ def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> 
 
 
 def freeze() -> None:
-    """Leaves all that is there out of garbage collections and of looks at all objects, which many tests ask for."""
+    """Excludes all current objects from garbage collections and from searches through all objects, to save time."""
     gc.collect()
     gc.freeze()
 
 
 @pytest.fixture(scope="session")
 def browser() -> str:
-    """The path of a browser. Without one the test skips, but fails where `CI` is set: there it must run."""
+    """The path of a browser. Without one, the test is skipped; if `CI` is set, it fails instead."""
     return browser_or_outcome()
 
 
 def browser_or_outcome() -> str:
-    """The path of a browser that playwright can drive; skips or fails when there is none."""
+    """Returns the path of a browser that playwright can drive; skips or fails if there is none."""
     program = next(filter(None, map(shutil.which, BROWSERS)), None)
     if program is not None and importlib.util.find_spec("playwright") is not None:
         return program
@@ -137,9 +137,9 @@ DEVICE_KINDS = ("cpu", "simulated", "cuda")
 
 @pytest.fixture(params=DEVICE_KINDS)
 def on_device(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
-    """Runs a test on every kind of device; yields the full name of the one that ops go to.
+    """Runs a test on every kind of device; yields the full name of the device that ops are placed on.
 
-    Real cards are used where there are some; a fake one is no device of this fixture.
+    Real cards are used if there are any. A fake card is not a device of this fixture.
     """
     machine = simulated_machine(2, "Tesla K20m") if request.param == "simulated" else None
     if request.param == "cuda":

@@ -1,4 +1,4 @@
-"""Do type checkers accept the examples of our own namespaces? `python -m tests.example_types` says it."""
+"""Checks that type checkers accept the examples of nbtf's own namespaces: `python -m tests.example_types`."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from typing import Any
 
 from tests.test_docstrings import WITH_EXAMPLES, public_members
 
-# An example looks at what may be None without asking, and its lines are values: a reader sees what they are.
+# Examples use optional values without a check, and their lines are bare expressions: readers see the values.
 RULES = ("OptionalMemberAccess", "OptionalOperand", "OptionalSubscript", "OptionalIterable", "UnusedExpression")
 HEAD = """\
 # pyright: basic, {rules}
@@ -29,7 +29,7 @@ def get_ipython() -> Any: ...
 
 
 def main() -> int:
-    """Prints what is not accepted; 1 if anything is not, 2 if there was no example."""
+    """Prints the problems; returns 1 if there are any and 2 if there are no examples."""
     sources = {f"{namespace}.{name}": code for namespace in WITH_EXAMPLES for name, code in examples(namespace)}
     problems = list(refused(sources))
     print("\n".join(problems) or f"{len(sources)} examples have the types that they should have")
@@ -37,7 +37,7 @@ def main() -> int:
 
 
 def examples(namespace: str) -> Iterator[tuple[str, str]]:
-    """Yields the examples of a namespace as code, each with the name that it is of."""
+    """Yields the examples of a namespace as code, with the name that each belongs to."""
     for name, member in public_members(importlib.import_module(namespace)).items():
         lines = doctest.DocTestParser().get_examples(member.__doc__ or "")
         if lines:
@@ -45,10 +45,10 @@ def examples(namespace: str) -> Iterator[tuple[str, str]]:
 
 
 def refused(sources: Mapping[str, str]) -> Iterator[str]:
-    """Yields what basedpyright says of examples, in sentences.
+    """Yields basedpyright's messages about examples as sentences.
 
     Args:
-      sources: code by the names that it is of.
+      sources: the code of the examples, by name.
     """
     text, names = HEAD.format(rules=", ".join(f"report{rule}=false" for rule in RULES)), dict[int, str]()
     for number, (name, code) in enumerate(sources.items()):
@@ -60,7 +60,7 @@ def refused(sources: Mapping[str, str]) -> Iterator[str]:
         command = ["basedpyright", "--outputjson", "--pythonversion", "3.11", str(path)]
         report: Any = json.loads(subprocess.run(command, capture_output=True, text=True, check=False).stdout)
     if not report["summary"]["filesAnalyzed"]:
-        yield "basedpyright looked at nothing"
+        yield "basedpyright checked no files"
     for problem in report["generalDiagnostics"]:
         line = problem["range"]["start"]["line"]
         first = max((begin for begin in names if begin <= line), default=-1)

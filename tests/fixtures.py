@@ -1,6 +1,7 @@
-"""What do tests and examples in docstrings find without asking? Devices of their own, and the names of the examples.
+"""Fixtures that all tests and docstring examples use automatically: their own devices, and the examples' names.
 
-A plugin, which `pyproject.toml` loads: pytest does not read `tests/conftest.py` for the examples of a file in `nbtf/`.
+`pyproject.toml` loads this module as a plugin, because pytest does not apply `tests/conftest.py` to the examples of
+files in `nbtf/`.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from nbtf._devices.cards import PhysicalGPU
 from nbtf._runtime.context import Context, use_context
 
 Names = dict[str, Any]
-"""Those of an example."""
+"""The names that an example may use."""
 
 
 @pytest.fixture
@@ -44,10 +45,10 @@ def doctest_namespace(fresh_context: Context, tmp_path_factory: pytest.TempPathF
 
 @pytest.fixture(autouse=True)
 def fresh_context(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[Context]:
-    """Every test and every docstring has devices of its own, and none of the caller's environment or cards.
+    """Gives every test and every docstring its own devices, without the caller's environment and cards.
 
-    It leaves the environment as it was. Nor is `nbtf.compat.v1` imported, which switches it to graphs, unless the
-    file of the test does so.
+    The environment is restored afterwards. `nbtf.compat.v1` switches to graphs when it is imported, so it counts as
+    not imported unless the test's file imports it.
     """
     monkeypatch.setattr(discovery, "real_cards", no_cards)
     if imports_tensorflow_1(request):
@@ -59,12 +60,12 @@ def fresh_context(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatc
 
 
 def no_cards(environ: object) -> tuple[PhysicalGPU, ...]:
-    """What tests find instead of the cards of the machine they run on."""
+    """Replaces the search for the machine's cards: finds none."""
     return ()
 
 
 def imports_tensorflow_1(request: pytest.FixtureRequest) -> bool:
-    """Whether a name of the test's file stands for `nbtf.compat.v1`, or for something from it; examples start anew."""
+    """Returns whether the test's file imports `nbtf.compat.v1` or a name from it; examples always start without it."""
     names = vars(request.module) if isinstance(request.node, pytest.Function) else {}
     origins = (getattr(value, "__module__", None) or getattr(value, "__name__", None) for value in names.values())
     return any(str(origin).startswith(("nbtf.compat._v1", "nbtf.compat.v1")) for origin in origins)

@@ -1,4 +1,4 @@
-"""Which machines do tests run on? Simulated cards, and an environment that is not the caller's."""
+"""Machines for tests: simulated cards, and an environment that is independent of the caller's."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from nbtf._devices.machines import simulated_cluster, simulated_machine
 from nbtf._runtime.context import Context, use_context
 
 LOCAL = "/job:localhost/replica:0/task:0/device:"
-"""What all full names of devices begin with."""
+"""The common beginning of all full device names."""
 
 SCRATCH = 1280
-"""Bytes that TensorFlow's own buffer takes on every GPU in use."""
+"""Bytes that TensorFlow's own buffer uses on every active GPU."""
 
 MIB = 1 << 20
 
@@ -21,7 +21,7 @@ MIB = 1 << 20
 def machine(
     count: int, model: str | None = None, memory: float | str | None = None, **environ: str
 ) -> Generator[Context]:
-    """A fresh process, as far as nbtf goes, on a machine with some cards of a kind; V100s when not said."""
+    """A fresh nbtf, as in a new process, on a machine with `count` cards of one model (V100 by default)."""
     with use_context(Context(simulated_machine(count, model, memory), environ=environ)) as context:
         yield context
 
@@ -30,11 +30,11 @@ def machine(
 def cluster(
     hosts: int, gpus: int, model: str = "H100", link: str = "100Gb/s", memory: float | str | None = None
 ) -> Generator[Context]:
-    """A fresh process beside simulated hosts."""
+    """A fresh nbtf, as in a new process, with simulated hosts."""
     with use_context(Context(simulated_cluster(hosts, gpus, model, link, memory), environ={})) as context:
         yield context
 
 
 def worker(task: int, device: str) -> str:
-    """The full name of a device of a simulated host."""
+    """Returns the full name of a device of a simulated host."""
     return f"/job:worker/replica:0/task:{task}/device:{device}"

@@ -1,9 +1,9 @@
-"""Which phrases would a native editor change? Searches prose, docstrings, comments, messages, labels and lessons.
+"""Searches prose, docstrings, comments, messages, labels and lessons for phrases that a native editor would change.
 
     python -m tests.prose           # counts by place and by rule
     python -m tests.prose --list    # each phrase with its path, line and rule
 
-A list of phrases finds about a third of what an editor finds, so a count of 0 is a floor and not a proof.
+A list of phrases finds about a third of the faults that an editor finds, so a count of 0 proves nothing.
 """
 
 from __future__ import annotations
@@ -98,19 +98,19 @@ RULES: dict[str, tuple[str, str]] = {
         "does not exist, is not available, available devices",
     ),
 }
-"""By name: the pattern, and what to write instead."""
+"""The rules by name: a pattern, and what to write instead."""
 
 _PATTERNS = {name: re.compile(pattern, re.MULTILINE) for name, (pattern, _) in RULES.items()}
 _QUOTED = re.compile(r"`[^`\n]*`|\"[^\"\n]{0,80}\"|https?://\S+")
 _FOLDERS_LEFT_OUT = {"__pycache__", ".git", "node_modules", "build", ".venv", "tests", "locale", "ja", "zh_CN"}
 _SHORTEST = 4
-"""Words: shorter strings and comments are names rather than sentences."""
+"""Minimum number of words: shorter strings and comments are names rather than sentences."""
 _EDITORS_CHOICE = "words: ok"
-"""A line with these words is kept as it is."""
+"""A line that contains this marker is not reported."""
 
 
 class Text(NamedTuple):
-    """A piece of prose: its file, its place (README, messages, ...), and its line or cell."""
+    """A piece of prose with its file, its place (such as README or messages), and its line or cell."""
 
     path: Path
     place: str
@@ -130,19 +130,19 @@ class Phrase(NamedTuple):
 
 
 def phrases(text: str) -> Iterator[str]:
-    """Yields the names of the rules that a text breaks. Code, quotations and addresses do not count."""
+    """Yields the names of the rules that a text breaks; ignores code, quotations and addresses."""
     if _EDITORS_CHOICE not in text:
         prose = _QUOTED.sub("X", text)
         yield from (name for name, pattern in _PATTERNS.items() if pattern.search(prose))
 
 
 def all_phrases(root: Path = ROOT) -> list[Phrase]:
-    """Returns what should change in the whole project."""
+    """Returns every phrase of the project that should change."""
     return [Phrase(text, rule) for text in all_texts(root) for rule in phrases(text.text)]
 
 
 def all_texts(root: Path) -> Iterator[Text]:
-    """Yields the prose of a folder, line by line. Tests and translations are left out."""
+    """Yields the prose of a folder, line by line, except tests and translations."""
     readers = {".py": _of_python, ".ipynb": _of_notebook, ".md": _of_markdown, ".json": _of_labels}
     for path in sorted(root.rglob("*")):
         folders = set(path.relative_to(root).parts)

@@ -1,6 +1,6 @@
-"""Is everything ready for a release? Run by its workflow: `python tests/release.py v1.0.0 https://github.com/OWNER/NAME`.
+"""Checks that everything is ready for a release: `python tests/release.py v1.0.0 https://github.com/OWNER/NAME`.
 
-`--notes` prints what the changelog says of the version instead.
+The release workflow runs it. `--notes` prints the version's section of the changelog instead.
 """
 
 from __future__ import annotations
@@ -18,49 +18,49 @@ _DATE = re.compile(r"\d{4}-\d\d-\d\d")
 
 
 def problems(root: Path, tag: str, address: str) -> Iterator[str]:
-    """Yields what does not agree, in sentences.
+    """Yields every disagreement as a sentence.
 
     Args:
-      root: of the repository.
-      tag: of the release, such as `v1.0.0`.
-      address: of the repository.
+      root: root of the repository.
+      tag: tag of the release, such as `v1.0.0`.
+      address: address of the repository.
     """
     version = tag.removeprefix("v")
     if (own := _assigned(root / "nbtf" / "runtime" / "__init__.py", "version")) != version:
-        yield f"nbtf/runtime/__init__.py says version {own}, the tag says {version}"
+        yield f"nbtf/runtime/__init__.py has version {own}, the tag has {version}"
     if (cited := _field(root / ".github" / "CITATION.cff", "version")) != version:
-        yield f".github/CITATION.cff says version {cited}, the tag says {version}"
+        yield f".github/CITATION.cff has version {cited}, the tag has {version}"
     sections = _sections(root)
     if version not in sections:
         yield f"CHANGELOG.md has no section [{version}]"
     elif not _DATE.fullmatch(sections[version][0]):
         yield f"the section [{version}] of CHANGELOG.md has no date"
     elif (dated := _field(root / ".github" / "CITATION.cff", "date-released")) != sections[version][0]:
-        yield f".github/CITATION.cff is of {dated}, the section [{version}] of CHANGELOG.md of {sections[version][0]}"
+        yield f".github/CITATION.cff is dated {dated}, the section [{version}] of CHANGELOG.md {sections[version][0]}"
     if not _assigned(root / "nbtf" / "_install.py", "SOURCE"):
-        yield "nbtf/_install.py does not say where nbtf is installed from"
+        yield "nbtf/_install.py does not give the address that nbtf is installed from"
     project = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     if address not in project.get("urls", {}).values():
         yield f"[project.urls] of pyproject.toml does not name {address}"
 
 
 def notes(root: Path, tag: str) -> str:
-    """Returns what the changelog says of a version.
+    """Returns the changelog's section for a version.
 
     Raises:
-      KeyError: it has no section for it.
+      KeyError: if the changelog has no section for this version.
     """
     return _sections(root)[tag.removeprefix("v")][1].strip()
 
 
 def _sections(root: Path) -> dict[str, tuple[str, str]]:
-    """The changelog's sections by version: date and text."""
+    """Returns date and text of the changelog's sections, by version."""
     text = (root / "CHANGELOG.md").read_text(encoding="utf-8")
     return {match["version"]: (match["date"] or "", match["text"]) for match in _SECTION.finditer(text)}
 
 
 def _assigned(path: Path, name: str) -> str:
-    """The text that a module gives to a name; read, not run."""
+    """Returns the string that a module assigns to a name; the module is read, not run."""
     match = re.search(rf'^{name}(?:: \w+)? = "([^"]*)"', path.read_text(encoding="utf-8"), re.M)
     return match[1] if match else ""
 

@@ -1,4 +1,4 @@
-"""Does a release say the same everywhere, and does the check of it see where it does not?"""
+"""Do all places name the same release, and does the release check find the places that do not?"""
 
 from __future__ import annotations
 
@@ -54,12 +54,12 @@ def test_what_is_ready_has_no_problems(ready: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "pattern", "replacement", "sentence"),
     [
-        ("nbtf/runtime/__init__.py", r'"3\.1\.0"', '"3.0.0"', "__init__.py says version 3.0.0, the tag says 3.1.0"),
+        ("nbtf/runtime/__init__.py", r'"3\.1\.0"', '"3.0.0"', "__init__.py has version 3.0.0, the tag has 3.1.0"),
         (
             ".github/CITATION.cff",
             r"^version: .*$",
             "version: 2",
-            ".github/CITATION.cff says version 2, the tag says 3.1.0",
+            ".github/CITATION.cff has version 2, the tag has 3.1.0",
         ),
         ("CHANGELOG.md", r"\[3\.1\.0\]", "[3.2.0]", "CHANGELOG.md has no section [3.1.0]"),
         ("CHANGELOG.md", r" - 2027-01-31", "", "the section [3.1.0] of CHANGELOG.md has no date"),
@@ -67,9 +67,9 @@ def test_what_is_ready_has_no_problems(ready: Path) -> None:
             "CHANGELOG.md",
             r"2027-01-31",
             "2027-02-01",
-            "is of 2027-01-31, the section [3.1.0] of CHANGELOG.md of 2027-02-01",
+            "is dated 2027-01-31, the section [3.1.0] of CHANGELOG.md 2027-02-01",
         ),
-        ("nbtf/_install.py", r'^SOURCE = ".*"$', 'SOURCE = ""', "nbtf/_install.py does not say where"),
+        ("nbtf/_install.py", r'^SOURCE = ".*"$', 'SOURCE = ""', "nbtf/_install.py does not give the address"),
         ("pyproject.toml", r"/me/nbtf", "/you/nbtf", f"pyproject.toml does not name {ADDRESS}"),
     ],
 )

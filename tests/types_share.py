@@ -1,6 +1,6 @@
-"""How much of what nbtf offers has a type that every checker sees alike? `python -m tests.types_share` says it.
+"""Measures the share of nbtf's public names whose type is known to every checker: `python -m tests.types_share`.
 
-Types of other packages do not count: NumPy's own stubs leave some open.
+Types from other packages do not count, because NumPy's own stubs leave some types open.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ SHARE = 0.95
 
 
 def main() -> int:
-    """Prints the share; 1 if it is too small, 2 if nothing was counted."""
+    """Prints the share; returns 1 if it is too small and 2 if no names were counted."""
     command = ["basedpyright", "--verifytypes", "nbtf", "--ignoreexternal", "--outputjson"]
     report = subprocess.run(command, capture_output=True, text=True, check=False).stdout
     completeness = json.loads(report)["typeCompleteness"]
     counts = completeness["exportedSymbolCounts"]
     share: float = completeness["completenessScore"]
-    print(f"{share:.1%} of {sum(counts.values())} names have a known type; at least {SHARE:.0%} have to")
+    print(f"{share:.1%} of {sum(counts.values())} names have a known type; at least {SHARE:.0%} are required")
     return 2 if not sum(counts.values()) else int(share < SHARE)
 
 

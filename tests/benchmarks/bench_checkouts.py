@@ -1,8 +1,8 @@
-"""What importing, an op and a recorded op cost: `python tests/benchmarks/bench_checkouts.py [OTHER_CHECKOUT ...]`.
+"""Compares import time and op cost of checkouts: `python tests/benchmarks/bench_checkouts.py [OTHER_CHECKOUT ...]`.
 
-Milliseconds of the processor for `import nbtf` after NumPy's, and microseconds for an op on tensors of 2x2, on the CPU
-and on a simulated GPU: unrecorded, and in recordings of 2,000 and of 200,000 ops. Each figure is of a fresh process;
-checkouts take turns, and the lower quartile of the rounds counts.
+Measures the CPU time of `import nbtf` without NumPy's own import, in milliseconds. Also measures an op on 2x2 tensors
+in microseconds, on the CPU and on a simulated GPU: unrecorded, and in recordings of 2,000 and 200,000 ops. Each figure
+comes from a fresh process. Checkouts take turns; the result is the lower quartile of all rounds.
 """
 
 from __future__ import annotations
@@ -28,18 +28,18 @@ CASES = [(IMPORT, "", 0)] + [
 
 
 def measure_import() -> float:
-    """Returns milliseconds of the processor."""
+    """Returns the import's CPU time in milliseconds."""
     began = process_time()
     import nbtf as tf
 
     took = 1000 * (process_time() - began)
     if not tf.constant(np.ones(2)).shape.is_fully_defined():
-        raise RuntimeError("The import is not whole.")
+        raise RuntimeError("nbtf was not imported completely.")
     return took
 
 
 def measure_op(device: str, recorded: str, ops: int) -> float:
-    """Runs ops in this process; returns the microseconds of one."""
+    """Runs ops in this process; returns the microseconds per op."""
     import nbtf as tf
 
     if device.startswith("GPU"):
@@ -47,7 +47,7 @@ def measure_op(device: str, recorded: str, ops: int) -> float:
     with tf.device(device):
         a = tf.constant([[1.0, 0.5], [0.25, 0.125]])
     costs: list[float] = []
-    for _ in range(1 + max(1, 40_000 // ops)):  # the first warms up
+    for _ in range(1 + max(1, 40_000 // ops)):  # the first round warms up
         with tf.runtime.recording() if recorded == "recorded" else nullcontext():
             began = process_time()
             for _ in range(ops):
@@ -57,7 +57,7 @@ def measure_op(device: str, recorded: str, ops: int) -> float:
 
 
 def figure(checkout: str, case: tuple[str, str, int], bytecode: str) -> float:
-    """Returns what a fresh process measures that keeps its bytecode in a folder."""
+    """Returns the figure that a fresh process measures, which keeps its bytecode in a folder."""
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
     environment |= {"PYTHONPATH": checkout, "PYTHONPYCACHEPREFIX": bytecode}
     environment |= {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
@@ -67,7 +67,7 @@ def figure(checkout: str, case: tuple[str, str, int], bytecode: str) -> float:
 
 
 def main(checkouts: list[str], bytecode: str) -> None:
-    """Prints a line for each case: its cost, and how many times that of other checkouts it is."""
+    """Prints one line per case: its cost, and the ratio to the other checkouts."""
     for checkout in checkouts:
         figure(checkout, CASES[0], bytecode)  # compiles
     for case in CASES:
@@ -75,7 +75,7 @@ def main(checkouts: list[str], bytecode: str) -> None:
         own, *others = [statistics.quantiles(column, n=4)[0] for column in zip(*rounds, strict=True)]
         ratios = "".join(f", {own / other:.2f} x {name}" for other, name in zip(others, checkouts[1:], strict=True))
         device, recorded, ops = case
-        title = "import: {} ms" if device == IMPORT else f"{device}, {ops:,} ops {recorded}: {{}} us an op"
+        title = "import: {} ms" if device == IMPORT else f"{device}, {ops:,} ops {recorded}: {{}} us per op"
         print(title.format(f"{own:.2f}") + ratios, flush=True)
 
 

@@ -1,7 +1,7 @@
-"""What an op on another process costs: `python tests/benchmarks/bench_cluster.py`.
+"""Measures the cost of an op in another process: `python tests/benchmarks/bench_cluster.py`.
 
-Beside a call of one of Dask's actors, and beside a simulated GPU of this process, by the road that every op takes when
-somebody listens and by the lane that it takes otherwise; two workers on this computer, by TLS.
+Compares it with a call of a Dask actor and with an op on a simulated GPU of this process, both on the road, as with an
+observer, and in the lane, as without. Uses two workers on this computer, connected by TLS.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ GPU_0, GPU_1 = (f"/job:worker/task:{number}/device:GPU:0" for number in range(2)
 
 
 class Adder:
-    """Does as much as the op: one small array there, added to itself and sent back."""
+    """Does the same work as the op: adds one small remote array to itself and sends it back."""
 
     def __init__(self) -> None:
         self.array = np.ones((8, 8), np.float32)
@@ -34,7 +34,7 @@ class Adder:
 
 
 def interleaved(*functions: Callable[[], object], rounds: int = ROUNDS) -> list[float]:
-    """Median seconds of each, measured in turn: what else runs here slows them all."""
+    """Returns each function's median seconds, measured in turn so that other programs slow all of them alike."""
     seconds: list[list[float]] = [[] for _ in functions]
     for _ in range(rounds):
         for function, times in zip(functions, seconds, strict=True):
@@ -60,7 +60,7 @@ def waited(cluster: Any) -> None:
 
 @contextmanager
 def on_the_road() -> Generator[None]:
-    """Has this process's simulated GPU take the road that every op takes when somebody listens."""
+    """Makes this process's simulated GPU take the road, as every op does while an observer is registered."""
     model = type(CURRENT.context.gpus.made[0])
     model.lane = False
     CURRENT.context.settle()
@@ -100,7 +100,7 @@ def issued(connected: Cluster) -> None:
         f"op issued      {remote * 1e6:.1f} us, on a simulated GPU here {road * 1e6:.1f} us by the road: "
         f"{remote / road:.2f}, goal 1.5; {lane * 1e6:.1f} us by its lane: {remote / lane:.2f}"
     )
-    print(f"bytes sent     {sent / (rounds * OPS):.1f} an op, goal 32")
+    print(f"bytes sent     {sent / (rounds * OPS):.1f} per op, goal 32")
 
 
 def moved(connected: Cluster) -> None:
@@ -117,7 +117,7 @@ def moved(connected: Cluster) -> None:
         x.numpy()
 
     pulled, fetched = interleaved(pull, fetch, rounds=5)
-    print(f"100 MB         {pulled:.2f} s from task to task, {fetched:.2f} s to here")
+    print(f"100 MB         {pulled:.2f} s between tasks, {fetched:.2f} s to this process")
 
 
 def main() -> None:

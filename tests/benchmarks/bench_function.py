@@ -1,6 +1,7 @@
-"""What a traced step costs beside NumPy, and how that grows: `python tests/benchmarks/bench_function.py`.
+"""Compares the cost of a traced step with NumPy: `python tests/benchmarks/bench_function.py`.
 
-CPU time, in turn with the same step by hand: forward, gradients and updates of two layers.
+Measures the CPU time of a step in turn with the same step in NumPy: forward pass, gradients and updates of two layers.
+Also measures how the cost grows with the number of ops and variables.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-os.environ["OPENBLAS_NUM_THREADS"] = "1"  # threads that wait for each other would be measured, too
+os.environ["OPENBLAS_NUM_THREADS"] = "1"  # otherwise waiting threads would be measured as well
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
 import numpy as np
@@ -22,14 +23,14 @@ RATE = np.float32(1e-6)
 
 
 def arrays(rows: int, inner: int) -> list[np.ndarray[tuple[int, ...], np.dtype[np.float32]]]:
-    """A batch and two weights."""
+    """Returns a batch and two weights."""
     random = np.random.default_rng(0)
     shapes = [(rows, inner), (inner, inner), (inner, inner)]
     return [random.standard_normal(shape).astype(np.float32) * np.float32(0.1) for shape in shapes]
 
 
 def by_hand(rows: int, inner: int) -> Callable[[], object]:
-    """A step in NumPy."""
+    """Returns a step in NumPy."""
     x, first, second = arrays(rows, inner)
 
     def step() -> None:
@@ -44,7 +45,7 @@ def by_hand(rows: int, inner: int) -> Callable[[], object]:
 
 
 def with_tape(rows: int, inner: int) -> Callable[..., object]:
-    """The same with a tape, not traced, and its batch."""
+    """Returns the same step with a tape, without tracing."""
     x, *weights = map(tf.constant, arrays(rows, inner))
     first, second = map(tf.Variable, weights)
 
@@ -58,7 +59,7 @@ def with_tape(rows: int, inner: int) -> Callable[..., object]:
 
 
 def steps() -> None:
-    """Prints a step of small and of larger layers, traced and not."""
+    """Prints the cost of a step for small and larger layers, traced and untraced."""
     for rows, inner in ((2, 2), (32, 64), (64, 256)):
         hand, eager, traced = seconds(
             by_hand(rows, inner), with_tape(rows, inner), tf.function(with_tape(rows, inner), autograph=False)
@@ -68,7 +69,7 @@ def steps() -> None:
 
 
 def growth() -> None:
-    """Prints what an op of a traced function, and an update of a variable, cost with more and more of them."""
+    """Prints how the cost of a traced op, and of a variable's update, grows with their number."""
     x = tf.constant([[1.0, 2.0], [3.0, 4.0]])
     for count in (10, 100, 1_000, 3_000):
 
@@ -79,14 +80,14 @@ def growth() -> None:
 
         traced = tf.function(chain, autograph=False)
         (taken,) = seconds(lambda traced=traced: traced(x))
-        print(f"{f'{2 * count:,} traced ops':32} {1e9 * taken / count / 2:8.0f} ns an op")
+        print(f"{f'{2 * count:,} traced ops':32} {1e9 * taken / count / 2:8.0f} ns per op")
     for count in (1, 10, 100, 1_000):
         (taken,) = seconds(updating([tf.Variable([1.0, 2.0]) for _ in range(count)]))
-        print(f"{f'{count:,} variables updated':32} {1e9 * taken / count:8.0f} ns a variable")
+        print(f"{f'{count:,} variables updated':32} {1e9 * taken / count:8.0f} ns per variable")
 
 
 def updating(variables: list[tf.Variable]) -> Callable[[], object]:
-    """A traced function that adds to variables."""
+    """Returns a traced function that adds to variables."""
 
     def update() -> None:
         for variable in variables:

@@ -1,13 +1,13 @@
-"""How soon is a killed process named, and what is left of the training? `python tests/benchmarks/bench_kills.py`.
+"""Measures how soon a killed process is reported, and checks that training can resume after it.
 
-Two workers on this computer, by TLS. One of them is killed at a random moment of waiting, ops, pulls from task to task,
-steps of `fit`, all-reduces, saving and connecting, in turn. Whatever was going on has to end with an `UnavailableError`
-that names the task; weights and slots then have to be those of the last finished step, to the bit, on the task that is
-left, or with a new process in the place of the lost one.
+Run it with `python tests/benchmarks/bench_kills.py`. Two workers on this computer are connected by TLS. One of them is
+killed at a random moment: while waiting, or during ops, copies between tasks, steps of `fit`, all-reduces, saving or
+connecting. The current operation must end with an `UnavailableError` that names the task. Weights and slots must then
+be bit-identical to those of the last finished step, on the remaining task or with a new process.
 
-`--silent 8 --heartbeat 2`: instead, so many times a worker is stopped (SIGSTOP), and so many times the network to it is
-cut: a relay, through which everything goes, forwards nothing more, and closes nothing. Both have to be named within the
-heartbeat and a second.
+`--silent 8 --heartbeat 2` tests silent failures instead: eight times a worker is stopped (SIGSTOP), and eight times its
+network connection is cut. A relay then forwards no more data but keeps connections open. Each failure must be reported
+within the heartbeat plus one second.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ BATCH = 32
 
 
 class Kill:
-    """Something that is done to a task some time after it was asked for."""
+    """An action that is performed on a task after a delay."""
 
     def __init__(self, task: int, delay: float, act: Callable[[], object]) -> None:
         self.task, self.at, self.done, self._act = task, 0.0, threading.Event(), act
@@ -50,11 +50,11 @@ class Kill:
         self.done.set()
 
     def named(self, work: Callable[[], object]) -> float:
-        """Returns how many seconds after the kill the work ended with an error that names the task."""
+        """Returns the seconds from the kill until the work ended with an error that names the task."""
         try:
             while True:
                 work()
-        except (tf.errors.UnavailableError, tf.errors.InvalidArgumentError) as error:  # or it is no device any more
+        except (tf.errors.UnavailableError, tf.errors.InvalidArgumentError) as error:  # or its device no longer exists
             seconds, text = time.perf_counter() - self.at, str(error)
         assert self.done.is_set(), text
         assert f"/task:{self.task}" in text, text
@@ -62,7 +62,7 @@ class Kill:
 
 
 class Training:
-    """A model on both tasks, and what its state is after each step when nobody disturbs it."""
+    """A model on both tasks, and its state after each undisturbed step."""
 
     states: dict[int, bytes]
 
@@ -77,7 +77,7 @@ class Training:
         self.step()
 
     def step(self) -> float:
-        """Takes one step; returns its seconds."""
+        """Runs one step; returns its seconds."""
         begin = time.perf_counter()
         self.model.fit(*self._data, batch_size=BATCH, verbose=0, shuffle=False)
         return time.perf_counter() - begin
@@ -88,7 +88,7 @@ class Training:
         return int(self.model.optimizer.iterations), b"".join([each.numpy().tobytes() for each in variables])
 
     def all_reduce(self) -> None:
-        """Adds up 4 MB of each replica."""
+        """Adds up 4 MB from each replica."""
 
         def in_replica() -> Any:
             replica: Any = tf.distribute.get_replica_context()
@@ -99,7 +99,7 @@ class Training:
 
 
 class Relay:
-    """Through which all connections to a worker go, until it is cut: then it forwards nothing, and closes nothing."""
+    """Forwards all connections to a worker until it is cut; then it forwards no more data and closes nothing."""
 
     def __init__(self, location: str) -> None:
         self._scheme, _, place = location.partition("://")
@@ -115,7 +115,7 @@ class Relay:
         self._is_cut = True
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        self._serving.add(asyncio.current_task())  # the loop alone does not keep it
+        self._serving.add(asyncio.current_task())  # the event loop holds only a weak reference
         there_reader, there_writer = await asyncio.open_connection(self._host, self._port)
         await asyncio.gather(self._forward(reader, there_writer), self._forward(there_reader, writer))
 
@@ -130,7 +130,7 @@ class Relay:
 
 
 class Relayed:
-    """A cluster whose tasks are reached through relays, by each other as well."""
+    """A cluster whose tasks are reached through relays, including by each other."""
 
     def __init__(self, cluster: Any) -> None:
         self._cluster = cluster
@@ -175,7 +175,7 @@ def undisturbed() -> tuple[dict[int, bytes], float]:
 def work_at(
     moment: str, training: Training, kill: Kill, file: Path, connect: Callable[[], None]
 ) -> Callable[[], object]:
-    """Returns what goes on at a moment, again and again."""
+    """Returns the work to repeat until the kill, for a moment such as `fit`."""
     return {
         "idle": lambda: (kill.done.wait(), ops()),
         "op": ops,
@@ -188,7 +188,7 @@ def work_at(
 
 
 def resumed(cluster: Any, training: Training, kill: Kill, states: dict[int, bytes], comes_back: bool) -> float:
-    """Returns the seconds of the first step after the kill; the state before it must be that of the last finished."""
+    """Returns the seconds of the first step after the kill; asserts that it starts from the last finished step."""
     task = f"/job:worker/task:{kill.task}"
     if comes_back:
         cluster.replace(f"worker-{kill.task}")
@@ -199,7 +199,7 @@ def resumed(cluster: Any, training: Training, kill: Kill, states: dict[int, byte
 
 
 def measure_silence(cluster: Any, count: int, heartbeat: float) -> None:
-    """Prints how soon a task is named that is stopped, and one to which the network is cut."""
+    """Prints how soon a stopped task is reported, and a task whose network connection is cut."""
     relayed = Relayed(cluster)
     moments = ("idle", "op", "pull", "step")
     for what in ("stopped", "cut off"):
@@ -215,7 +215,7 @@ def measure_silence(cluster: Any, count: int, heartbeat: float) -> None:
             cluster.replace(f"worker-{task}")
             print(f"\r{what} {number + 1} of {count}", end="", flush=True)
         print(
-            f"\r{what}: {count} times, named after {statistics.median(delays):.2f} s, {max(delays):.2f} s at most; "
+            f"\r{what}: {count} times, reported after {statistics.median(delays):.2f} s, at most {max(delays):.2f} s; "
             f"goal {heartbeat + 1:g} (a heartbeat of {heartbeat:g} s and 1)"
         )
 
@@ -224,7 +224,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--kills", type=int, default=105)
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--silent", type=int, default=0, metavar="TIMES", help="stop and cut off instead")
+    parser.add_argument("--silent", type=int, default=0, metavar="TIMES", help="stop and cut off workers instead")
     parser.add_argument("--heartbeat", type=float, default=5.0)
     arguments = parser.parse_args()
     random.seed(arguments.seed)
@@ -253,9 +253,9 @@ def main() -> None:
             work = work_at(moment, training, kill, file, connect)
             delays[moment].append(kill.named(work))
             comes_back = bool(random.randrange(2))
-            if moment != "reconnect":  # which invalidates what was there
+            if moment != "reconnect":  # reconnecting invalidates the old tensors
                 steps.append(resumed(cluster, training, kill, states, comes_back) - ordinary)
-                training.model.load_weights(file)  # the file is whole
+                training.model.load_weights(file)  # the file is complete
             if moment == "reconnect" or not comes_back:
                 cluster.replace(f"worker-{kill.task}")
             connect()
@@ -264,12 +264,12 @@ def main() -> None:
     for moment in moments:
         if delays[moment]:
             print(
-                f"{moment:<11}{len(delays[moment])} kills, named after {statistics.median(delays[moment]):.3f} s, "
-                f"{max(delays[moment]):.3f} s at most; goal 1"
+                f"{moment:<11}{len(delays[moment])} kills, reported after {statistics.median(delays[moment]):.3f} s, "
+                f"at most {max(delays[moment]):.3f} s; goal 1"
             )
     print(
-        f"resumed step {statistics.median(steps):.2f} s beyond an ordinary one ({ordinary:.3f} s), "
-        f"{max(steps):.2f} s at most; goal 1"
+        f"resumed step {statistics.median(steps):.2f} s longer than an ordinary one ({ordinary:.3f} s), "
+        f"at most {max(steps):.2f} s; goal 1"
     )
 
 

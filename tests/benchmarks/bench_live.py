@@ -1,11 +1,14 @@
-"""What a live view costs the cell that runs: `python tests/benchmarks/bench_live.py [ROUNDS [MINUTES]]`.
+"""Measures how much a live view slows a running cell: `python tests/benchmarks/bench_live.py [ROUNDS [MINUTES]]`.
 
-Two kernels take turns with the same cell, of which one has a page that looks at a live view: a client that takes the
-messages and draws nothing. For each view and number of simulated devices, and with 100,000 tensors that live: how much
-more time the cell takes, by the clock of the wall and by that of the processor (medians of the rounds' ratios), what
-share of its processor the thread of views has by its own clock, which other programs do not disturb, and what is sent
-in a second. Then what the tables of so many tensors take, what a view takes that is opened late in a long
-cell, and how the memory of a kernel grows in some minutes of a view (5 when left out) once the recorder is full.
+Two kernels run the same cell in turn. One of them has a page with a live view: a client that receives the messages and
+draws nothing. For each view and number of simulated devices, and with 100,000 live tensors, the benchmark prints:
+
+- how much longer the cell takes, in wall-clock time and CPU time (medians of the rounds' ratios);
+- the CPU share of the views' thread by its own clock, which other programs do not disturb;
+- the data sent per second.
+
+It then measures tables of that many tensors, a view that is opened late in a long cell, and the growth of a kernel's
+memory over some minutes of a view (default: 5) once the recorder is full.
 """
 
 from __future__ import annotations
@@ -58,14 +61,14 @@ while time.monotonic() < began + {seconds}:
 print(*memory)
 """
 OPS = 400_000
-"""As many ops tell of more than a million events: each takes memory and leaves it."""
+"""This many ops cause more than a million events, because each op allocates and frees memory."""
 
 
 class Page:
-    """A front end of a kernel of its own."""
+    """A front end with its own kernel."""
 
     def __init__(self, devices: int, magic: str, tensors: int = 0) -> None:
-        """Starts the kernel, and looks at a view if there is a magic that shows it."""
+        """Starts the kernel, and opens a view if `magic` shows one."""
         self.manager, self.client = start_new_kernel(stderr=subprocess.DEVNULL)
         self.run(
             "%load_ext nbtf\nimport nbtf as tf\n"
@@ -79,7 +82,7 @@ class Page:
             self.look(self.run(magic))
 
     def look(self, messages: list[dict[str, Any]]) -> None:
-        """Says of each view that a cell has shown that it is looked at."""
+        """Reports every view that a cell has displayed as visible."""
         opened = [message["content"] for message in messages if message["msg_type"] == "comm_open"]
         for model in [content["comm_id"] for content in opened if "state" in content["data"]["state"]]:
             content = {"kind": "view", "n": 1, "panels": True}
@@ -87,7 +90,7 @@ class Page:
             self.client.shell_channel.send(self.client.session.msg("comm_msg", message))
 
     def run(self, code: str) -> list[dict[str, Any]]:
-        """Runs a cell; returns the messages that come meanwhile, and adds up the bytes of those to views."""
+        """Runs a cell; returns the messages received, and adds up the bytes of those to views."""
         messages: list[dict[str, Any]] = []
         self.nbytes = 0
         reply = self.client.execute_interactive(code, output_hook=messages.append, timeout=3600)
@@ -99,7 +102,7 @@ class Page:
         return messages
 
     def figures(self, code: str) -> list[float]:
-        """Runs a cell; returns the figures that it prints last."""
+        """Runs a cell; returns the figures in its last line of output."""
         texts = [message["content"]["text"] for message in self.run(code) if message["msg_type"] == "stream"]
         return [float(word) for word in "".join(texts).splitlines()[-1].split()]
 
@@ -110,13 +113,13 @@ class Page:
 
 
 def in_words(figures: Sequence[float]) -> str:
-    """Returns two durations in words."""
+    """Returns two durations as text."""
     wall, processor = figures
-    return f"{wall:.2f} s on the wall, {processor:.2f} s of the processor"
+    return f"{wall:.2f} s wall-clock time, {processor:.2f} s CPU time"
 
 
 def compare(magic: str, devices: int, tensors: int, rounds: int) -> str:
-    """Returns what a view costs a cell, and what it sends."""
+    """Returns how much a view slows down a cell, and how much data it sends."""
     pages = Page(devices, WITHOUT, tensors), Page(devices, magic, tensors)
     cell = CELL.format(repeat=max(1, 600 // devices))
     for page in pages:
@@ -138,12 +141,12 @@ def compare(magic: str, devices: int, tensors: int, rounds: int) -> str:
     ]
     wall, processor = [100 * (statistics.median(column) - 1) for column in zip(*ratios, strict=True)]
     share, rate = statistics.median(shares), statistics.median(rates)
-    losses = f"{wall:+.1f} % on the wall, {processor:+.1f} % of the processor"
+    losses = f"{wall:+.1f} % wall-clock time, {processor:+.1f} % CPU time"
     return f"{losses}, of which the view's own thread {share:.1f} %, {rate:.1f} KiB/s"
 
 
 def ask_about_tensors() -> None:
-    """Prints what the tables of many tensors take."""
+    """Prints the cost of tables of many tensors."""
     page = Page(4, WITHOUT, TENSORS)
     for line in ("%gpu_memory", "%gpu_memory --who", "%gpu_memory --who --all"):
         figures = page.figures(ASK.format(ask=f"table = {line}\ndisplay(table)"))
@@ -152,7 +155,7 @@ def ask_about_tensors() -> None:
 
 
 def open_late() -> None:
-    """Prints what a view takes that is opened early and late in a cell."""
+    """Prints the cost of a view that is opened early and late in a cell."""
     for ops in (1, OPS):
         page = Page(4, WITHOUT)
         figures = page.figures(LONG.format(ops) + ASK.format(ask="view = %devices --live\ndisplay(view)"))
@@ -161,7 +164,7 @@ def open_late() -> None:
 
 
 def grow(magic: str, minutes: float) -> None:
-    """Prints how the memory of a kernel grows whose recorder is full: a straight line through the second half."""
+    """Prints how a kernel's memory grows once its recorder is full: a straight line through the second half."""
     page = Page(4, magic)
     page.run(LONG.format(OPS))
     memory = page.figures(GROW.format(seconds=60 * minutes))
@@ -169,11 +172,11 @@ def grow(magic: str, minutes: float) -> None:
     half = memory[len(memory) // 2 :]
     slope, _ = statistics.linear_regression(range(len(half)), half)
     name = magic or "no view"
-    print(f"{name}, {minutes:g} minutes: {memory[0] / 1024:.0f} MiB, {30 * slope:+.0f} KiB a minute", flush=True)
+    print(f"{name}, {minutes:g} minutes: {memory[0] / 1024:.0f} MiB, {30 * slope:+.0f} KiB per minute", flush=True)
 
 
 def main(rounds: int, minutes: float) -> None:
-    """Prints a line for each case."""
+    """Prints one line per case."""
     for magic, devices, tensors in CASES:
         title = f"{magic}, {devices} devices" + (f", {tensors:,} tensors" if tensors else "")
         print(f"{title}: {compare(magic, devices, tensors, rounds)}", flush=True)

@@ -1,8 +1,8 @@
-"""What a reader of a long recording waits for: `python -m tests.benchmarks.bench_pages [EVENTS]`.
+"""Measures how long readers of a long recording wait: `python -m tests.benchmarks.bench_pages [EVENTS]`.
 
-In Chromium, of a recording of so many events (1,000,000 when left out) on four simulated cards: milliseconds on the
-wall until JupyterLab draws it, until 40 zooms, 40 looks at the memory and 40 steps of a replay are drawn (median and
-95th percentile), and until the kernel has answered them; then the same of a saved page, which has no kernel.
+Uses Chromium and a recording of this many events (default: 1,000,000) on four simulated cards. Prints wall-clock
+milliseconds until JupyterLab draws the recording, until 40 zooms, 40 moves through the memory and 40 replay steps are
+drawn (median and 95th percentile), and until the kernel has answered them. Then measures a saved page without a kernel.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ UNTIL = """async ([press, selector]) => {
   return performance.now() - begin;
 }"""
 
-# A look is drawn when the frame after it has been painted, and answered when nothing of it changes any more.
+# An action counts as drawn once the next frame is painted, and as answered once the view stops changing.
 LOOKS = """async ([look, root, settled]) => {
   const painted = () => new Promise((done) => requestAnimationFrame(() => setTimeout(done)));
   let changed = 0;
@@ -87,7 +87,7 @@ OPEN_MEMORY = "document.querySelectorAll('.nbtf-tabs [role=tab]')[1].click()"
 
 
 def looks(page: Any, look: str, root: str, settled: int) -> str:
-    """Returns how long looks take until they are drawn, and until they are answered."""
+    """Returns how long actions take until they are drawn, and until they are answered."""
     waits: list[list[float]] = page.evaluate(LOOKS, [look, root, settled])
     columns = [sorted(column) for column in zip(*waits, strict=True)]
     half, most = ([column[round(share * (len(column) - 1))] for column in columns] for share in (0.5, 0.95))
@@ -95,13 +95,13 @@ def looks(page: Any, look: str, root: str, settled: int) -> str:
 
 
 def of_cell(lab: Lab, index: int, selector: str) -> str:
-    """Returns how long it takes from the run of a cell until something is drawn."""
+    """Returns the time from the start of a cell until its view is drawn."""
     forget = "document.querySelectorAll('[data-nbtf-recording], .nbtf-recording').forEach((view) => view.remove())"
     return f"{lab.page.evaluate(UNTIL, [f'{forget}; ({RUN})({index})', selector]):.0f} ms"
 
 
 def in_lab(lab: Lab, events: int) -> None:
-    """Prints what the reader of a notebook waits for."""
+    """Prints the waiting times of a notebook's reader."""
     lab.open(START, RECORD.format(events=events), SMALL, "record", SAVE, "%devices --live --here")
     lab.run(0, 1)
     print(f"notebook: picture of one op, the first of its kernel {of_cell(lab, 2, STILL)}", flush=True)
@@ -116,7 +116,7 @@ def in_lab(lab: Lab, events: int) -> None:
 
 
 def saved(page: Any, file: Path) -> None:
-    """Prints what the reader of a saved page waits for."""
+    """Prints the waiting times of a saved page's reader."""
     page.goto(file.as_uri(), wait_until="commit")
     page.wait_for_selector(TIMELINE)
     opened = page.evaluate("performance.now()")

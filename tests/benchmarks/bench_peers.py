@@ -1,8 +1,9 @@
-"""What layers and kernels cost beside TensorFlow, PyTorch and NumPy: `python tests/benchmarks/bench_peers.py`.
+"""Compares layers and kernels with TensorFlow, PyTorch and NumPy: `python tests/benchmarks/bench_peers.py`.
 
-Three sections: `layers`, forward and with gradients, `kernels`, and `models`: whole steps of training. Seconds of the
-processor, with one thread. Each peer has a process of its own; they take turns, case by case, and the best block of the
-rounds counts. A peer that is not installed is left out; `--python tf=/other/environment/bin/python` says where one is.
+Has three sections: `layers`, forward and with gradients; `kernels`; and `models`, which are whole training steps.
+Measures CPU seconds with one thread. Each peer runs in its own process; they take turns, case by case, and the fastest
+block of all rounds counts. A peer that is not installed is skipped. To use one from another environment, pass
+`--python tf=/other/environment/bin/python`.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 class Case(NamedTuple):
-    """What is measured: statements that prepare, and an expression, for TensorFlow's API, for PyTorch and for NumPy."""
+    """A measured expression and its preparation, for TensorFlow's API, for PyTorch and for NumPy."""
 
     name: str
     prepare: str
@@ -32,7 +33,7 @@ class Case(NamedTuple):
     numpy: str = ""
 
 
-# An array `a`, weights `k`, and a function `f` of a tensor and of the weights, in both languages.
+# An array `a`, weights `k`, and a function `f` of a tensor and the weights, for both libraries.
 IMAGES = "a = draw({images}); k = draw({filters}) * 0.1"
 CONVOLUTIONS = {
     "conv 3x3, 28x28, 1 -> 32": ((64, 28, 28, 1), (3, 3, 1, 32), 1, "VALID"),
@@ -86,14 +87,14 @@ GRADIENTS = {
 
 
 def both_ways(name: str, prepare: str, calls: dict[str, str], more: dict[str, str]) -> Iterator[Case]:
-    """Yields a case for a layer forward, and one for its gradients, of `x` and of its weights."""
+    """Yields a layer's forward case, and a case for the gradients of `x` and the layer's weights."""
     code = {peer: "\n".join((prepare, more[peer], GRADIENTS[peer].format(call=calls[peer]))) for peer in calls}
     yield Case(f"{name}: forward", repr(code), calls["tf"], f"no_grad(lambda: {calls['torch']})")
     yield Case(f"{name}: both", repr(code), "both()", "both()")
 
 
 def layers() -> Iterator[Case]:
-    """Yields the cases of the section."""
+    """Yields the cases of this section."""
     variables = {
         "tf": "x, w = tf.constant(a), tf.constant(k)\nwatched = [x, w]",
         "torch": "x = turned(a)\nw = leaf(k.transpose(3, 2, 0, 1))\nwatched = [x, w]",
@@ -187,7 +188,7 @@ model = tf.keras.Sequential([
 model.compile("adam", tf.keras.losses.SparseCategoricalCrossentropy(from_logits=True))
 """
 
-# After the guide of Keras, "Writing a training loop from scratch", last example.
+# Based on the last example of Keras' guide "Writing a training loop from scratch".
 GAN = """
 layers = tf.keras.layers
 def bent():
@@ -223,7 +224,7 @@ def step():
 
 
 def models() -> Iterator[Case]:
-    """Yields the cases of the section: in TensorFlow both are compiled graphs."""
+    """Yields the cases of this section; in TensorFlow, both are compiled graphs."""
     yield Case("fit of a CNN on the digits, an epoch", DIGITS, "model.fit(x, y, batch_size=64, epochs=1, verbose=0)")
     yield Case("step of the GAN of Keras' guide", GAN, "float(step())")
 
@@ -231,11 +232,11 @@ def models() -> Iterator[Case]:
 SECTIONS: dict[str, Callable[[], Iterator[Case]]] = {"layers": layers, "kernels": kernels, "models": models}
 
 
-# In the process of a peer
+# In a peer's process
 
 
 def names_of(peer: str) -> dict[str, Any]:
-    """Returns what statements of a peer begin with."""
+    """Returns the names that a peer's statements may use."""
     import numpy as np
 
     generator = np.random.default_rng(0)
@@ -272,7 +273,7 @@ def names_of(peer: str) -> dict[str, Any]:
 
 
 def seconds_of(peer: str, case: Case) -> Iterator[float]:
-    """Yields what a call costs, block by block."""
+    """Yields the cost of a call, block by block."""
     space, code = names_of(peer), case.prepare
     if code.startswith("{"):
         code = eval(code)["torch" if peer == "torch" else "tf"]
@@ -293,7 +294,7 @@ def seconds_of(peer: str, case: Case) -> Iterator[float]:
 
 
 def serve(peer: str) -> None:
-    """Answers each name of a case with the seconds of a call, `-` where the peer has no such case."""
+    """Answers each case's name with the seconds per call, or `-` if the peer lacks this case."""
     cases = {case.name: case for section in SECTIONS.values() for case in section()}
     running: dict[str, Iterator[float]] = {}
     try:
@@ -307,20 +308,20 @@ def serve(peer: str) -> None:
             print("-", flush=True)
             continue
         if case.name not in running:
-            running = {case.name: seconds_of(peer, case)}  # what another case holds is freed
+            running = {case.name: seconds_of(peer, case)}  # releases the objects of the previous case
         try:
             print(next(running[case.name]), flush=True)
-        except Exception as error:  # a peer that cannot do it is shown as one that has no such case
-            if not isinstance(error, StopIteration):  # it has been told
+        except Exception as error:  # a peer that fails is shown like a peer that lacks the case
+            if not isinstance(error, StopIteration):  # otherwise an earlier round has printed the error
                 print(f"{peer}: {case.name}: {error!r}", file=sys.stderr)
             print("-", flush=True)
 
 
-# In the process that asks
+# In the main process
 
 
 class Worker:
-    """A process of a peer."""
+    """A peer's process."""
 
     def __init__(self, peer: str, executable: str) -> None:
         threads = ("OMP", "OPENBLAS", "MKL", "TF_NUM_INTRAOP", "TF_NUM_INTEROP")
@@ -337,7 +338,7 @@ class Worker:
         return self.process.stdout.readline().strip()
 
     def seconds(self, case: Case) -> float | None:
-        """Returns what a call costs; None where the peer has no such case."""
+        """Returns the cost of a call; None if the peer lacks this case."""
         assert self.process.stdin is not None
         self.process.stdin.write(f"{case.name}\n")
         self.process.stdin.flush()
@@ -346,10 +347,10 @@ class Worker:
 
 
 def main() -> None:
-    """Prints a line for each case: its cost, and how many times that of its peers it is."""
+    """Prints one line per case: its cost, and the ratio to each peer."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--sections", default=",".join(SECTIONS))
-    parser.add_argument("--only", default="", help="part of a case's name")
+    parser.add_argument("--only", default="", help="only cases whose names contain this")
     parser.add_argument("--rounds", type=int, default=ROUNDS)
     parser.add_argument("--python", action="append", default=[], metavar="PEER=EXECUTABLE")
     options = parser.parse_args()

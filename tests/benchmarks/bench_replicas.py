@@ -1,7 +1,7 @@
-"""What replicas and simulated GPUs cost, and how that grows: `python tests/benchmarks/bench_replicas.py`.
+"""Measures replicas and simulated GPUs, and how their cost grows: `python tests/benchmarks/bench_replicas.py`.
 
-CPU time, in turn with NumPy: of a step of `fit` on an MLP 784-128-10 with a batch of 64, of an op on a simulated GPU
-over the same in NumPy, of the first op with many GPUs, and of what a recorder and a session do with more and more ops.
+Measures CPU time in turn with NumPy: a step of `fit` on an MLP 784-128-10 with a batch of 64, an op on a simulated GPU
+minus NumPy's time, the first op with many GPUs, and recordings and sessions with growing numbers of ops.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from collections.abc import Callable
 from pathlib import Path
 from time import process_time
 
-os.environ["OPENBLAS_NUM_THREADS"] = "1"  # threads that wait for each other would be measured, too
+os.environ["OPENBLAS_NUM_THREADS"] = "1"  # otherwise waiting threads would be measured as well
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
 import numpy as np
@@ -37,18 +37,18 @@ OPS: dict[str, tuple[Callable[..., object], Callable[[], object]]] = {
     "tanh": (tf.tanh, lambda: np.tanh(A)),
     "reshape": (lambda a: tf.reshape(a, [4]), lambda: np.reshape(A, 4)),
 }
-"""An op of a small tensor, and the same in NumPy."""
+"""Ops on a small tensor, and their NumPy equivalents."""
 
 
 def simulate(count: int) -> None:
-    """Starts anew with simulated GPUs."""
+    """Restarts nbtf with `count` simulated GPUs."""
     tf.runtime.restart()
     with contextlib.redirect_stdout(io.StringIO()):
         tf.runtime.simulate_gpus(count)
 
 
 def by_hand() -> None:
-    """An epoch of the same model in NumPy."""
+    """Trains the same model in NumPy for an epoch."""
     rate = np.float32(0.05)
     weights, bias = np.full((784, 128), 0.01, np.float32), np.zeros(128, np.float32)
     weights_2, bias_2 = np.full((128, 10), 0.01, np.float32), np.zeros(10, np.float32)
@@ -66,7 +66,7 @@ def by_hand() -> None:
 
 
 def model(devices: list[str]) -> Callable[[], object]:
-    """An epoch of `fit`, with a replica on each device."""
+    """Returns a function that runs `fit` for an epoch, with one replica per device."""
     with tf.distribute.MirroredStrategy(devices).scope() if len(devices) > 1 else contextlib.nullcontext():
         layers = tf.keras.layers
         network = tf.keras.Sequential([layers.Dense(128, activation="relu"), layers.Dense(10)])
@@ -76,7 +76,7 @@ def model(devices: list[str]) -> Callable[[], object]:
 
 
 def epochs() -> None:
-    """Prints what a step of `fit` takes with more and more replicas."""
+    """Prints the cost of a step of `fit` for growing numbers of replicas."""
     for kind in ("CPU", "GPU"):
         alone = 0.0
         for count in (1, 2, 4):
@@ -90,11 +90,11 @@ def epochs() -> None:
             numpy, fit = seconds(by_hand, model([f"{kind}:{number}" for number in range(count)]))
             alone = alone or fit
             name = f"fit, {count} {'simulated GPU' if kind == 'GPU' else 'CPU'}{'s' if count > 1 else ''}"
-            print(f"{name:32} {1e6 * fit / STEPS:8.0f} us a step {fit / numpy:6.2f} x NumPy {fit / alone:6.2f} x one")
+            print(f"{name:32} {1e6 * fit / STEPS:8.0f} us per step {fit / numpy:6.2f} x NumPy {fit / alone:6.2f} x one")
 
 
 def ops() -> None:
-    """Prints what ops on a simulated GPU take more than NumPy."""
+    """Prints the cost of ops on a simulated GPU minus NumPy's time."""
     simulate(1)
     a = tf.constant(A)
     for name, (op, numpy_op) in OPS.items():
@@ -105,7 +105,7 @@ def ops() -> None:
 
 
 def growth() -> None:
-    """Prints what an op takes with more live tensors, with more GPUs, and the first op with these."""
+    """Prints the cost of an op with growing numbers of live tensors and GPUs, and of the first op."""
     for count in (0, 1_000, 10_000, 100_000):
         simulate(1)
         a = tf.constant(A)
@@ -126,7 +126,7 @@ def growth() -> None:
 
 
 def looks() -> None:
-    """Prints what it takes to look at a recording of more and more ops, and to run a session of more and more nodes."""
+    """Prints the cost of reading recordings of growing size, and of building and running growing graphs."""
     for count in (1_000, 10_000, 100_000):
         simulate(1)
         a = tf.constant(A)
@@ -137,7 +137,7 @@ def looks() -> None:
             events = record.snapshot().events
             shown = process_time()
             total = sum(1 for _ in events)
-            text = f"{1e3 * (shown - start):8.2f} ms {1e6 * (process_time() - shown) / total:8.2f} us an event to read"
+            text = f"{1e3 * (shown - start):8.2f} ms {1e6 * (process_time() - shown) / total:8.2f} us to read an event"
         print(f"{f'snapshot of {total:,} events':32} {text}")
     for count in (100, 1_000, 10_000):
         with tf.Graph().as_default(), tf.compat.v1.Session() as session:
@@ -152,7 +152,7 @@ def looks() -> None:
 
 
 FIRST = "from time import process_time as t; s = t(); tf.constant(1.0); print(round(1e3 * (t() - s), 1))"
-"""A program that prints how many milliseconds its first op takes."""
+"""A program that prints the duration of its first op in milliseconds."""
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
-"""What a long recording costs those who look at it: `python tests/benchmarks/bench_scenes.py [EVENTS]`.
+"""Measures the cost of reading a long recording: `python tests/benchmarks/bench_scenes.py [EVENTS]`.
 
-Seconds of the processor, of a recording of so many events (1,000,000 when left out): its still and the answer that a
-page draws first, its memory, 40 zooms and 40 looks of a replay (95th percentile and largest answer), and a saved page.
+Prints CPU seconds for a recording of this many events (default: 1,000,000): its still picture and the first answer that
+a page draws, its memory, 40 zooms and 40 replay steps (95th percentile and largest answer), and a saved page.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def run_dense() -> Iterator[None]:
     rows: list[Any] = []
     for number in range(4):
         with tf.device(f"GPU:{number}"):
-            rows.append(tf.random.uniform([64, 64]))  # of smaller ones the ops last no time, and are folded
+            rows.append(tf.random.uniform([64, 64]))  # ops on smaller tensors last no time, and are folded
     while True:
         for row in rows:
             with tf.device(row.device):
@@ -41,7 +41,7 @@ def run_dense() -> Iterator[None]:
 
 
 def run_host() -> Iterator[None]:
-    """Runs ops whose time is measured."""
+    """Runs ops on the CPU, whose time is measured rather than modelled."""
     with tf.device("CPU:0"):
         row = tf.random.uniform([2, 2])
         while True:
@@ -61,21 +61,21 @@ def train() -> Iterator[None]:
 
 
 def cost(work: Callable[[], Any]) -> float:
-    """Returns seconds of the processor."""
+    """Returns the CPU seconds."""
     began = process_time()
     work()
     return process_time() - began
 
 
 def of_looks(look: Callable[[], Any]) -> str:
-    """Returns the 95th percentile of the milliseconds of looks, and the kilobytes of the largest answer."""
+    """Returns the 95th percentile in milliseconds, and the largest answer in kilobytes."""
     nbytes: list[int] = []
     costs = [cost(lambda: nbytes.append(len(json.dumps(look(), separators=(",", ":"))))) for _ in range(LOOKS)]
     return f"{1000 * sorted(costs)[round(0.95 * LOOKS)]:.0f} ms, {max(nbytes) / 1000:.0f} KB"
 
 
 def measure(program: Callable[[], Iterator[None]], events: int) -> None:
-    """Prints a line for a recording of a program."""
+    """Prints one line for the recording of a program."""
     with tf.runtime.recording(capacity=2 * events) as record:
         for _ in program():
             if record.snapshot(0).heard >= events:
@@ -104,7 +104,7 @@ def measure(program: Callable[[], Iterator[None]], events: int) -> None:
 
 
 def main(events: int) -> None:
-    """Prints a line for each program."""
+    """Prints one line per program."""
     tf.runtime.simulate_gpus(4)
     for program in (run_dense, run_host, train):
         measure(program, events)

@@ -1,7 +1,8 @@
-"""What a graph and its session cost: `python tests/benchmarks/bench_sessions.py`.
+"""Measures the cost of a graph and its session: `python tests/benchmarks/bench_sessions.py`.
 
-Ratios, not times. A node of a graph must cost the same however many there are: building, the first run, which places
-the graph, and later runs. A run of ten ops may take twice as long as the same ops taken down the road eagerly.
+Prints ratios, not times. The cost per node must not grow with the graph: neither for building, nor for the first run,
+which places the graph, nor for later runs. A run of ten ops may take twice as long as the same ops run eagerly on the
+road.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from nbtf.runtime import recording
 
 SIZES = (1_000, 3_000, 10_000)
 LINEAR = 1.5
-"""How many times more a node may cost in the largest graph than in the cheapest."""
+"""Largest permitted ratio between the cost per node in the most expensive graph and in the cheapest."""
 
 TWICE = 2.0
 ROUNDS = 41
@@ -29,7 +30,7 @@ BLOCK_SECONDS = 0.002
 
 
 class Costs(NamedTuple):
-    """Microseconds of the processor for a node."""
+    """CPU microseconds per node."""
 
     build: float
     first_run: float
@@ -37,12 +38,12 @@ class Costs(NamedTuple):
 
     @property
     def whole(self) -> float:
-        """Building and running it once."""
+        """The cost of building the graph and running it once."""
         return self.build + self.first_run
 
 
 def chain(count: int) -> tuple[Any, Any]:
-    """A graph of about so many nodes, one behind the other, with a constant for every op; and its last tensor."""
+    """Returns a chain of about `count` nodes, with one constant per op, and its last tensor."""
     graph = v1.Graph()
     with graph.as_default():
         value = v1.constant(np.ones((2, 2), np.float32))
@@ -52,14 +53,14 @@ def chain(count: int) -> tuple[Any, Any]:
 
 
 def costs() -> list[Costs]:
-    """The costs of graphs of all sizes, in turn; the least of several rounds, since other programs run as well."""
-    _costs_once(SIZES[0])  # what is loaded late, and made once
+    """Returns the costs of graphs of all sizes, measured in turn; the minimum of several rounds excludes other work."""
+    _costs_once(SIZES[0])  # warms up: some modules and objects are loaded only once
     rounds = [[_costs_once(count) for count in SIZES] for _ in range(9)]
     return [Costs(*[min(column) for column in zip(*found, strict=True)]) for found in zip(*rounds, strict=True)]
 
 
 def _costs_once(count: int) -> Costs:
-    gc.collect()  # the graphs before must not be cleared away while this one is measured
+    gc.collect()  # earlier graphs must not be freed while this one is measured
     start = process_time()
     graph, value = chain(count)
     built = process_time()
@@ -72,7 +73,7 @@ def _costs_once(count: int) -> Costs:
 
 
 def ratio(base: Callable[[], Any], other: Callable[[], Any]) -> float:
-    """How many times longer `other` takes than `base`."""
+    """Returns the ratio of the time of `other` to that of `base`."""
     counts = [max(1, int(BLOCK_SECONDS / timeit.timeit(one, number=20) * 20)) for one in (base, other)]
     times = [
         [timeit.timeit(one, number=count) / count for one, count in zip((base, other), counts, strict=True)]
@@ -83,7 +84,7 @@ def ratio(base: Callable[[], Any], other: Callable[[], Any]) -> float:
 
 
 def ten_ops(a: Any, b: Any) -> Any:
-    """Ten ops on small matrices."""
+    """Runs ten ops on small matrices."""
     value = a
     for _ in range(5):
         value = tf.tanh(tf.matmul(value, b))
@@ -91,7 +92,7 @@ def ten_ops(a: Any, b: Any) -> Any:
 
 
 def run_of_ten_ops() -> float:
-    """How many times longer a session takes for ten ops than the same ops one by one, on the road both times."""
+    """Returns the ratio of a session's time for ten ops to that of the eager ops, both on the road."""
     array = np.full((2, 2), 0.5, np.float32)
     a, b = tf.constant(array), tf.constant(array)
     with v1.Graph().as_default() as graph:
@@ -103,16 +104,14 @@ def run_of_ten_ops() -> float:
 
 def main() -> None:
     """Prints the tables."""
-    print(f"{'µs a node':>10} {'build':>8} {'1st run':>8} {'later':>8} {'in all':>8}")
+    print(f"{'µs per node':>11} {'build':>8} {'1st run':>8} {'later':>8} {'total':>8}")
     measured = costs()
     for count, one in zip(SIZES, measured, strict=True):
-        print(f"{count:10,} {one.build:8.2f} {one.first_run:8.2f} {one.later_run:8.2f} {one.whole:8.2f}")
-    for title, column in (("in all", [one.whole for one in measured]), ("later", [one.later_run for one in measured])):
+        print(f"{count:11,} {one.build:8.2f} {one.first_run:8.2f} {one.later_run:8.2f} {one.whole:8.2f}")
+    for title, column in (("total", [one.whole for one in measured]), ("later", [one.later_run for one in measured])):
         worst = max(column) / min(column)
-        print(
-            f"{title}: dearest node / cheapest node {worst:.2f}   goal {LINEAR}{'' if worst <= LINEAR else '   missed'}"
-        )
-    with tf.device("CPU:0"), recording():  # the road: a recorder closes the express lanes
+        print(f"{title}: dearest / cheapest node {worst:.2f}   goal {LINEAR}{'' if worst <= LINEAR else '   missed'}")
+    with tf.device("CPU:0"), recording():  # on the road: a recorder disables the express lanes
         found = run_of_ten_ops()
     print(f"ten ops in a session / on the road, recorded {found:.2f}   goal {TWICE}")
     tf.runtime.restart()

@@ -1,7 +1,7 @@
-"""What an op costs beside NumPy: `python tests/benchmarks/dispatch.py`.
+"""Compares the cost of an op with NumPy: `python tests/benchmarks/dispatch.py`.
 
-Ratios, not times: each pair is measured in turn, in blocks of about a millisecond, and the lower quartile counts.
-The goals are those of the express lane, of the road with a listener, and of a simulated GPU.
+Prints ratios, not times. Each pair is measured in turn, in blocks of about a millisecond; the lower quartile counts.
+The goals apply to the express lane, to the road with an observer, and to a simulated GPU.
 """
 
 from __future__ import annotations
@@ -44,13 +44,13 @@ PAIRS: list[tuple[str, str, str, float]] = [
 
 
 def names() -> dict[str, Any]:
-    """Tensors that look like the arrays, where ops go now."""
+    """Returns tensors with the values of the arrays, on the current device."""
     a, b = tf.constant(NUMPY["a"]), tf.constant(NUMPY["b"])
     return {"a": a, "b": b, "v": tf.Variable(a), "tf": tf}
 
 
 def ratio(base: Callable[[], Any], other: Callable[[], Any]) -> float:
-    """How many times longer `other` takes than `base`; both are functions of a number of rounds."""
+    """Returns the ratio of the time of `other` to that of `base`; both are functions of a number of rounds."""
     counts = [max(1, int(BLOCK_SECONDS / timeit.timeit(f, number=100) * 100)) for f in (base, other)]
     times = [
         [timeit.timeit(f, number=n) / n for f, n in zip((base, other), counts, strict=True)] for _ in range(ROUNDS)
@@ -60,7 +60,7 @@ def ratio(base: Callable[[], Any], other: Callable[[], Any]) -> float:
 
 
 def compiled(code: str, space: dict[str, Any]) -> Callable[[], Any]:
-    """A function of no arguments that runs an expression or a statement."""
+    """Returns a function without arguments that runs an expression or a statement."""
     lines = f"def f():\n    global a\n    {code}\n" if "+=" in code else f"def f():\n    return {code}\n"
     exec(lines, space)
     return space["f"]

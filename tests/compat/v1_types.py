@@ -1,6 +1,6 @@
-"""What do type checkers see of `tf.compat.v1`? Writes it: `python -m tests.compat.v1_types`.
+"""Writes the stubs that show type checkers the names of `tf.compat.v1`: `python -m tests.compat.v1_types`.
 
-The names are fetched on first use, which no type checker can follow; a stub says where each comes from.
+These names are loaded on first use, which no type checker can follow. A stub gives the origin of each name.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from nbtf.compat import _v1
 FOLDER = Path(nbtf.__file__).parent / "compat" / "v1"
 OWN = "nbtf.compat._v1."
 MIXED = {name: extra for name, extra in _v1._WRAPPED_NAMESPACES.items() if extra}
-"""Namespaces of today with functions of TensorFlow 1 among them; each has a stub of its own."""
+"""Current namespaces that also have functions of TensorFlow 1; each has its own stub."""
 
 
 def stubs() -> dict[str, str]:
-    """The texts of all stubs, by the names of their files."""
+    """Returns the texts of all stubs by file name."""
     return {"__init__.pyi": stub("`nbtf.compat.v1`", lines())} | {
         f"{name}.pyi": stub(f"`nbtf.compat.v1.{name}`", mixed_lines(name)) for name in MIXED
     }
@@ -32,7 +32,7 @@ def stub(subject: str, lines: list[str]) -> str:
 
 
 def lines() -> list[str]:
-    """The imports first, then what has another name today, then what is neither."""
+    """Returns the imports first, then renamed names, then all others."""
     written = [line_of(name) for name in dir(_v1)]
     homes = {line.split(" = _")[1].partition(".")[0] for line in written if " = _" in line}
     private = [f"from nbtf import {home} as _{home}" for home in homes - {"nbtf"}]
@@ -42,7 +42,7 @@ def lines() -> list[str]:
 
 
 def line_of(name: str) -> str:
-    """What brings a name of `compat.v1`, from where it is defined."""
+    """Returns the line that imports a name of `compat.v1` from the module that defines it."""
     if name in _v1._FROM:
         module = _v1._FROM[name]
         return imported(module if module.startswith("nbtf.") else OWN + module, name)

@@ -1,9 +1,9 @@
-"""How many minutes does a lesson take, from its length? And how many does it state?
+"""Calculates a lesson's duration in minutes from its length, and compares it with the stated one.
 
 A lesson takes a minute per `WORDS_A_MINUTE` words, `SECONDS_A_CELL` per code cell and `MINUTES_AN_EXERCISE` per
 exercise. Folded text, folded cells and everything below a collapsed heading are optional, so they are left out.
 
-    python -m tests.course.minutes    # prints a line for each lesson: calculated, stated, listed on the start page
+    python -m tests.course.minutes    # prints one line per lesson: calculated, stated, listed on the start page
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def open_cells(cells: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
 
 
 def minutes(path: Path) -> float:
-    """Returns how many minutes a lesson takes."""
+    """Returns a lesson's calculated duration in minutes."""
     cells = list(open_cells(cells_of(path)))
     texts = [_NOT_READ.sub("", source(cell)) for cell in cells if cell["cell_type"] == "markdown"]
     words = sum(len(re.findall(r"\S*\w\S*", text)) for text in texts)
@@ -61,7 +61,7 @@ def minutes(path: Path) -> float:
 
 
 def stated(path: Path) -> int:
-    """Returns how many minutes a lesson states in its first cell."""
+    """Returns the duration that a lesson states in its first cell, in minutes."""
     found = _STATED.search("\n".join(map(source, cells_of(path))))
     if found is None:
         raise ValueError(f"{path.name} states no minutes. Expected a line such as *12 minutes · no GPU needed*.")

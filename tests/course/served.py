@@ -1,8 +1,8 @@
-"""Does a lesson print what is recorded in it, as each door serves it? `python -m tests.course.served`.
+"""Does a lesson print its recorded outputs, however it is opened? Run it with `python -m tests.course.served`.
 
-The doors are `nbtf lab`, which copies the lessons without the hidden cell that installs nbtf, `nbtf site`, whose page
-turns some cells into text, and Binder, which opens the repository. A copy is made by the door itself, and its cells run
-in a kernel from the top, each once, as by Shift+Enter: even those that the checker leaves out.
+There are three doors to a lesson. `nbtf lab` copies the lessons without the hidden cell that installs nbtf. The page of
+`nbtf site` turns some cells into text. Binder opens the repository. The door itself makes the copy. Its cells then run
+in a kernel from the top, each once, as with Shift+Enter, including those that the checker leaves out.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ from nbtf.cli.notebook_file import read
 SECONDS = 600
 
 NO_PIP = "get_ipython().register_magic_function(lambda line: None, magic_name='pip')"
-"""A page installs nbtf into its own Python; in the kernel of this test it is there."""
+"""The static page installs nbtf into its own Python; this test's kernel already has it."""
 
 CELL_NUMBERS = Rule(re.compile(r"\bcell \d+\b"), "cell N")
-"""A door that serves fewer cells serves other numbers."""
+"""Doors that serve fewer cells also have different cell numbers."""
 
 
 def from_lab(lesson: Lesson, folder: Path) -> Path:
@@ -53,16 +53,16 @@ DOORS = {"lab": from_lab, "site": from_site, "binder": from_binder}
 
 
 def lessons(language: str | None = None) -> list[Lesson]:
-    """Returns the lessons in a language, such as `ja`; an empty text is English, None all of them."""
+    """Returns the lessons in a language, such as `ja`; an empty string means English, and None all languages."""
     return [lesson for lesson in lab.lessons() if language in (None, lesson.language)]
 
 
 def differences(door: str, lesson: Lesson) -> list[str] | None:
-    """Returns in which cells a lesson as served is not as recorded; None where a module that it needs is missing.
+    """Returns the differences between a lesson's outputs and the recording; None if a required module is missing.
 
     Args:
-      door: its name.
-      lesson: the lesson.
+      door: name of the door.
+      lesson: lesson to open.
     """
     stored = read(lesson.original)
     if missing_modules(stored.metadata):
@@ -75,7 +75,7 @@ def differences(door: str, lesson: Lesson) -> list[str] | None:
 
 
 def _runs(notebook: Any, folder: Path, environment: Mapping[str, str]) -> dict[str, CellRun]:
-    """Runs the cells of a notebook and returns what became of them, by their names."""
+    """Runs the cells of a notebook; returns their outcomes by cell name."""
     names = {index: cell.id for index, cell in code_cells(notebook)}
     missing = [index for index, cell in code_cells(notebook) if missing_modules(cell.metadata)]
     runs: dict[str, CellRun] = {}
@@ -98,9 +98,9 @@ def _differences(recorded: Any, run: CellRun) -> Iterator[str]:
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.course.served", description=str(__doc__).partition("\n")[0])
-    parser.add_argument("--door", choices=DOORS, action="append", help="instead of all doors")
-    parser.add_argument("--language", choices=["en", "ja", "zh_CN"], action="append", help="instead of all languages")
-    parser.add_argument("--only", default="", metavar="TEXT", help="lessons whose name contains this")
+    parser.add_argument("--door", choices=DOORS, action="append", help="test only this door; repeat for several")
+    parser.add_argument("--language", choices=["en", "ja", "zh_CN"], action="append", help="test only this language")
+    parser.add_argument("--only", default="", metavar="TEXT", help="only lessons whose names contain this")
     chosen = parser.parse_args()
     languages = {"" if language == "en" else language for language in chosen.language or ["en", "ja", "zh_CN"]}
     different = 0
@@ -118,7 +118,7 @@ def main() -> int:
                     sep="\n  ",
                     flush=True,
                 )
-    print(f"{different} not as recorded")
+    print(f"{different} runs differ from their recordings")
     return int(different > 0)
 
 

@@ -1,4 +1,4 @@
-"""Are the claims of lessons 09, 13, 14 and 15 true, and do their texts quote the figures that the program prints?"""
+"""Are the claims of lessons 09, 13, 14 and 15 true, and do the lessons quote the figures that their programs print?"""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ def cells_of(lesson: str) -> list[Any]:
 
 
 def texts(lesson: str) -> str:
-    """Returns what a lesson says, its code included."""
+    """Returns the text of a lesson, including its code."""
     return " ".join(" ".join(cell.source for cell in cells_of(lesson)).split())
 
 
 def outputs(cells: Iterable[Any]) -> str:
-    """Returns what cells have printed, as text and in pictures."""
+    """Returns the text of the cells' outputs, including text in pictures."""
     parts: list[str] = []
     for cell in cells:
         for output in cell.get("outputs", []):
@@ -46,7 +46,7 @@ def outputs(cells: Iterable[Any]) -> str:
     return "\n".join(parts)
 
 
-# Figures: what a text says, and what the program has printed
+# Figures: a lesson's sentence, and the program's output that supports it
 
 QUOTED = {
     MIRRORED: {
@@ -94,7 +94,7 @@ def test_a_quoted_figure_is_one_that_the_program_printed(lesson: str) -> None:
 
 
 def losses(gpus: int, make_layer: Any = None) -> list[float]:
-    """Trains the lesson's network on a part of its data, and returns the loss of each step."""
+    """Trains the lesson's network on a part of its data; returns the loss of each step."""
     (images, labels), _ = tf.keras.datasets.digits.load_data()
     images = images[:128, ..., None] / 16
     layers = tf.keras.layers
@@ -151,7 +151,7 @@ GUIDE_PAIRS = {
     ("Identity", "CPU:0"),
     ("NoOp", "GPU:0"),
 }
-"""All pairs of op and device in the output that TensorFlow's guide of 2022 stores below its MirroredStrategy."""
+"""All pairs of op and device in the output of the MirroredStrategy example in TensorFlow's guide of 2022."""
 
 REDUCTION = (
     "INFO:tensorflow:Reduce to /job:localhost/replica:0/task:0/device:CPU:0 then broadcast to "
@@ -210,9 +210,9 @@ PREDICTED = "batch = 64\nstep(batch)"
 
 
 def test_a_pytorch_prediction_does_not_count_what_cells_before_it_have_left() -> None:
-    torch = pytest.importorskip("torch", reason="needs PyTorch; the section frameworks of .ci/run has it")
+    torch = pytest.importorskip("torch", reason="needs PyTorch; one step of .ci/run has it")
     if torch.version.cuda:
-        pytest.skip("needs a PyTorch that is built for the CPU")
+        pytest.skip("needs the CPU build of PyTorch")
     from nbtf._frameworks.torch.prediction.asking import ask
 
     answers = [
@@ -239,7 +239,7 @@ def test_a_pytorch_lesson_predicts_less_for_a_smaller_batch() -> None:
 
 
 def factor(link: str, count: int) -> float:
-    """Returns how many times as fast as one GPU so many are: a second of computing, and a gigabyte of gradients."""
+    """Returns the speed-up of `count` GPUs over one, for a second of computing and a gigabyte of gradients."""
     with cluster(128, 8, model="H100", link=link):
         times = tf.runtime.all_reduce_times(1_000_000_000, count)
     return 1.0 / (1.0 / count + min(times.ring, times.tree, times.hierarchical))
@@ -274,7 +274,7 @@ def test_a_ring_between_few_hosts_sends_less_than_a_tree() -> None:
         assert HIERARCHICAL == tf.runtime.all_reduce_times(100_000_000).chosen
 
 
-# Lesson 15: what is lost
+# Lesson 15: what is lost after a failure
 
 
 def test_every_gpu_that_is_left_has_all_weights() -> None:

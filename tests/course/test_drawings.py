@@ -1,4 +1,4 @@
-"""Does each lesson open with its drawing: in its language, legible, and as it was made?"""
+"""Does each lesson open with its current drawing, in the lesson's language, and is the drawing legible?"""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def root_of(lesson: str, language: str) -> ET.Element:
 
 
 def ungrouped(root: ET.Element) -> ET.Element:
-    """Returns a drawing with all that groups say said by the elements inside."""
+    """Returns a drawing with the attributes of its groups moved to the elements inside."""
     for group in root.iter(f"{SVG}g"):
         for element in group.iter():
             element.attrib.update({**group.attrib, **element.attrib})
@@ -43,7 +43,7 @@ def ungrouped(root: ET.Element) -> ET.Element:
 
 
 def box(text: ET.Element) -> tuple[float, float, float, float]:
-    """Returns left, top, right and bottom of a text."""
+    """Returns the left, top, right and bottom edges of a text."""
     x, y, size, width = (float(text.attrib[name]) for name in ("x", "y", "font-size", "textLength"))
     left = x - width * {"start": 0.0, "middle": 0.5, "end": 1.0}[text.get("text-anchor", "start")]
     return left, y - 0.8 * size, left + width, y + 0.2 * size
@@ -107,14 +107,14 @@ def too_small(root: ET.Element) -> list[str | None]:
 
 
 def outside(root: ET.Element) -> list[str | None]:
-    """Returns the texts that leave the drawing."""
+    """Returns the texts that extend beyond the drawing."""
     width, height = float(root.attrib["width"]), float(root.attrib["height"])
     boxes = [(text.text, box(text)) for text in root.iter(f"{SVG}text")]
     return [words for words, b in boxes if b[0] < 8 or b[1] < 8 or b[2] > width - 8 or b[3] > height - 8]
 
 
 def touching(root: ET.Element) -> list[tuple[str | None, str | None]]:
-    """Returns the pairs of texts that lie on each other."""
+    """Returns the pairs of texts that overlap."""
     boxes = [(text.text, box(text)) for text in root.iter(f"{SVG}text")]
     return [
         (words, others)
@@ -124,7 +124,7 @@ def touching(root: ET.Element) -> list[tuple[str | None, str | None]]:
 
 
 def cut(root: ET.Element) -> list[str | None]:
-    """Returns the texts that are longer than the box around their middle."""
+    """Returns the texts that are wider than the box in whose middle they are."""
     areas = [[float(area.attrib[name]) for name in ("x", "y", "width", "height")] for area in root.iter(f"{SVG}rect")]
     return [
         text.text

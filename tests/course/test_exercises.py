@@ -1,6 +1,7 @@
-"""Do the exercises of the tutorials accept their solutions, and nothing else? Each notebook runs once, in one kernel.
+"""Do the lessons' exercises accept their solutions and nothing else? Each notebook runs once, in one kernel.
 
-At an exercise the likely wrong answers are tried first, then the solution, each followed by the check: as readers do.
+As a reader would, the test tries each exercise's likely wrong answers first, then its solution, and runs the check
+after each of them.
 """
 
 from __future__ import annotations
@@ -24,13 +25,13 @@ LESSONS = [path for path in sorted(FOLDER.glob("*.ipynb")) if exercises(nbformat
 
 
 def said(cell: Any) -> str:
-    """Returns the last line that a check printed: above it may stand which machine it was tried on."""
+    """Returns the last line of a check's output; an earlier line may name the machine that it was tried on."""
     printed = "".join(output.get("text", "") for output in cell.outputs if output.output_type == "stream")
     return printed.strip().rpartition("\n")[2]
 
 
 def told(client: Any, notebook: Any, exercise: Exercise, answer: str) -> str:
-    """Puts an answer into the cell of its exercise and returns what the check says to it."""
+    """Puts an answer into the cell of its exercise; returns the check's message."""
     cell, check = copy.deepcopy(notebook.cells[exercise.cell]), copy.deepcopy(notebook.cells[exercise.check])
     cell.source = answer
     client.execute_cell(cell, exercise.cell)
@@ -39,7 +40,7 @@ def told(client: Any, notebook: Any, exercise: Exercise, answer: str) -> str:
 
 
 def answers(path: Path) -> list[tuple[Exercise, str, str]]:
-    """Runs a notebook and returns for each answer tried: the exercise, the answer, and what the check said."""
+    """Runs a notebook; returns each tried answer with its exercise and the check's message."""
     notebook = nbformat.read(path, as_version=4)
     known = {exercise.cell: exercise for exercise in exercises(notebook)}
     client = nbclient.NotebookClient(notebook, km=kernel(), timeout=600, coalesce_streams=True)

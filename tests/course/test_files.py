@@ -1,4 +1,4 @@
-"""Are the lessons' files small, and can a person compare them? They keep pictures of views, not their programs."""
+"""Are the lessons' files small and suited to diffs? They store pictures of views, but no programs of views."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ FILES = sorted(NOTEBOOKS.rglob("*.ipynb"))
 each_file = pytest.mark.parametrize("path", FILES, ids=lambda path: path.relative_to(NOTEBOOKS).as_posix())
 
 LARGEST_PICTURE, LONGEST_LINE = 50_000, 2_000
-"""Bytes of a picture, and letters of its longest line: a curve."""
+"""Bytes of a picture, and characters of its longest line, which is a curve."""
 
 
 @each_file

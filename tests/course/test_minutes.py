@@ -1,4 +1,4 @@
-"""Do the lessons and the start page state how long reading takes?"""
+"""Do the lessons and the start page state the right reading times?"""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from tests.course.minutes import START, listed, minutes, stated
 from tests.course.scenarios import lessons
 
 OFF = 1
-"""Minutes that a figure may differ from the rounded one."""
+"""Minutes by which a stated time may differ from the calculated one."""
 
 
 @pytest.mark.parametrize("path", lessons(), ids=lambda path: path.stem)
 def test_a_lesson_states_its_minutes(path: Path) -> None:
-    assert abs(stated(path) - round(minutes(path))) <= OFF, "python -m tests.course.minutes prints all of them"
+    assert abs(stated(path) - round(minutes(path))) <= OFF, "run python -m tests.course.minutes to list them all"
 
 
 def test_the_start_page_lists_the_same_minutes() -> None:

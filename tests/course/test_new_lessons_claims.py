@@ -1,4 +1,4 @@
-"""Are the figures that lessons 16, 17 and 18 state in their texts those that their cells print, and are they right?"""
+"""Are the figures in the texts of lessons 16, 17 and 18 right, and do their cells print them?"""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ STATED = {
         "Stage 1 needs 70 GB on each card, stage 2 49 GB, stage 3 28 GB": "70.0 GB, stage 2  49.0 GB, stage 3  28.0 GB",
     },
 }
-"""By lesson: what a text states, and the words of an output that show it."""
+"""By lesson: a figure in its text, and the output that supports it."""
 
 
 def cells_of(lesson: str) -> list[Any]:

@@ -1,7 +1,7 @@
-"""Do the stored pictures of the lessons say what the text beside them says?
+"""Do the stored pictures of the lessons agree with the text next to them?
 
-A text quotes a picture in italics: what is quoted and has a figure in it stands in a picture beside that text, and each
-picture is quoted by a text beside it. That holds for the picture that a live view leaves at the end of a run, too.
+Texts quote pictures in italics. A quotation that contains a figure must appear in a picture next to the text, and each
+picture must be quoted by a text next to it. This includes the picture that a live view leaves at the end of a run.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ SVG = "image/svg+xml"
 QUOTATION = re.compile(r"(?<!\*)\*(?!\*)([^*\n]*\d[^*\n]*)(?<!\*)\*(?!\*)")
 
 FACTS = re.compile(r"\*[^*]+\*")
-"""A paragraph all in italics: minutes and machine, or a source."""
+"""A paragraph that is entirely in italics: minutes and machine, or a source."""
 
 
 def words(svg: str) -> list[str]:
@@ -36,7 +36,7 @@ def pictures(cell: Any) -> list[list[str]]:
 
 
 def unlike(cells: list[Any]) -> list[str]:
-    """Returns what is wrong: pictures that no text quotes, and quotations that are in no picture beside them."""
+    """Returns the problems: pictures that no text quotes, and quotations that no neighbouring picture contains."""
     texts = [index for index, cell in enumerate(cells) if cell.cell_type == "markdown"]
     beside: dict[int, list[list[str]]] = {index: [] for index in texts}
     problems: list[str] = []
@@ -72,7 +72,7 @@ def test_a_picture_says_what_the_text_beside_it_says(path: Path) -> None:
 def test_most_lessons_have_a_picture() -> None:
     without = [path.stem[:2] for path in lessons() if path not in ILLUSTRATED]
 
-    assert without == ["01", "07"]  # lists and numbers: tables say it
+    assert without == ["01", "07"]  # these two use lists and numbers, which tables show
 
 
 @pytest.mark.parametrize("path", ILLUSTRATED, ids=lambda path: path.stem)

@@ -1,4 +1,4 @@
-"""Is each prediction of the lessons chosen before its cell is run, and its answer, like a guide's slip, folded away?"""
+"""Does each question come before its cell, and are its answer and the guide's mistakes folded?"""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def cells_of(path: Path, language: str = "") -> list[Any]:
 
 
 def questions(cells: list[Any]) -> list[tuple[Any, Any, list[Any], Any]]:
-    """Returns of each question: its text, the cell for the choice, the cells that show it, and the text after them."""
+    """Returns each question's text, the cell for its choice, the cells with the result, and the text after them."""
     asked: list[tuple[Any, Any, list[Any], Any]] = []
     for index, cell in enumerate(cells):
         if "choice" in cell.metadata.get("nbtf", {}):
@@ -130,7 +130,7 @@ def test_what_is_folded_can_be_unfolded(path: Path, language: str) -> None:
             marks = re.findall(r"</?details>", cell.source)
 
             assert marks == ["<details>", "</details>"] * (len(marks) // 2)
-            assert "</summary>\n\n" in cell.source or not marks  # without a blank line the rest is no Markdown
+            assert "</summary>\n\n" in cell.source or not marks  # without a blank line, the rest is not Markdown
 
 
 def test_slips_of_the_guides_are_told() -> None:

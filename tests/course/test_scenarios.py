@@ -1,4 +1,4 @@
-"""Is every scenario of the guides demonstrated, by a cell that would notice if the runtime did something else?"""
+"""Does a cell demonstrate every scenario of the guides, and would it fail if the runtime behaved differently?"""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ MARKED = [one for path in lessons() for one in marked(path)]
 LESSONS = sorted({one.notebook for one in MARKED})
 CHANGED = Path(__file__).parent / "changed"
 CHANGES = ("places figures", "places", "figures")
-"""Both at once, and alone for what does not notice them then."""
+"""Both changes at once, and each separately for cells that do not notice the combination."""
 
 
 def test_every_scenario_has_one_home() -> None:
@@ -49,7 +49,7 @@ def test_the_table_of_scenarios_is_the_generated_one() -> None:
 
 
 def ran(path: Path, change: str) -> Any:
-    """Returns a notebook after it ran with a changed runtime, whatever its cells raised."""
+    """Returns a notebook after it has run with a changed runtime, including its cells' errors."""
     notebook = nbformat.read(path, as_version=4)
     client = nbclient.NotebookClient(notebook, km=kernel(), timeout=600, coalesce_streams=True, allow_errors=True)
     places = [str(CHANGED), *filter(None, [os.environ.get("PYTHONPATH")])]
@@ -59,15 +59,15 @@ def ran(path: Path, change: str) -> Any:
 
 
 def notices(one: Marked, notebook: Any) -> bool:
-    """Tells whether a cell of a changed run shows another output, or fails for a reason of its own."""
+    """Returns whether a cell of a changed run has a different output, or fails for its own reason."""
     errors = [output for output in notebook.cells[one.index].outputs if output.output_type == "error"]
     if errors and errors[0].ename in ("NameError", "UnboundLocalError"):
-        return False  # it fails because a cell before it did
+        return False  # it fails because an earlier cell did
     return shown(notebook.cells[one.index].outputs) != shown(nbformat.from_dict(one.cell["outputs"]))
 
 
 def shown(outputs: Any) -> list[str]:
-    """Returns what a reader sees of outputs, as nbval compares it."""
+    """Returns the visible text of outputs, in the form that nbval compares."""
     texts = [
         output.get("text") or output.get("data", {}).get("text/plain") or output.get("evalue", "") for output in outputs
     ]

@@ -1,4 +1,4 @@
-"""Does a lesson print what is recorded in it, as each door serves it? All of them: `python -m tests.course.served`."""
+"""Does each way to open a lesson produce its recorded outputs? The full test is `python -m tests.course.served`."""
 
 from __future__ import annotations
 

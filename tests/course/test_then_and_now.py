@@ -1,4 +1,4 @@
-"""Do the tables *then -> now* of the lessons on sessions stand there as they were made, and are they true?"""
+"""Are the *then -> now* tables in the lessons on sessions up to date, and are they true?"""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ ROWS = (*CALLS, *OPTIONS)
 LESSONS = {"10_sessions_of_the_first_guides": CALLS, "11_session_memory_options": OPTIONS}
 PLACED = ("MatMul", "AddN")
 
-# The code of the guides that have sessions or set the environment; S53 to S57 are values of S52.
+# The code of the guides that use sessions or set the environment; S53 to S57 are values of S52.
 CODE = "S03 S04 S07 S09 S12 S13 S14 S15 S19 S20 S23 S25 S28 S29 S30 S32 S52 S58 S60 S61 S64 S65"
 
 
@@ -51,7 +51,7 @@ def test_now_does_what_then_did(row: Row, capsys: pytest.CaptureFixture[str]) ->
 
 
 def outcome(row: Row, line: str, program: str, capsys: pytest.CaptureFixture[str]) -> dict[str, Any]:
-    """Runs a program on a machine of its own; returns what can be seen of it from outside."""
+    """Runs a program on a machine of its own; returns its observable effects."""
     tf1.reset_default_graph()
     failed = False
     with machine(row.gpus, "Tesla K20m", **row.environment(line)), nbtf.runtime.recording() as record:

@@ -1,4 +1,4 @@
-"""The rows of the tables *then -> now*: a line of an old guide, the line that replaces it, and a program for each."""
+"""The rows of the *then -> now* tables: a line of an old guide, its replacement, and a program for each."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ with tf.device("/cpu:0"):
 
 @dataclass(frozen=True)
 class Row:
-    """A line of an old guide and its replacement. `place` is the position of the line in its program."""
+    """A line of an old guide and its replacement. `place` is the line's position in its program."""
 
     scenarios: str
     what: str
@@ -35,7 +35,7 @@ class Row:
     place: Literal["start", "block", "towers", "session", "run", "shell"] = "start"
     gpus: int = 4
     asked: str = ""
-    """A device that the block requests, in rows about another line."""
+    """The device that the block requests, in rows about other lines."""
     year: int = 2017
 
     def environment(self, line: str) -> dict[str, str]:
@@ -51,7 +51,7 @@ class Row:
         return self._program("nbtf.compat.v1", self.then, f"{session}\n{run}\n")
 
     def program_now(self) -> str:
-        """Returns a program of today that does the same."""
+        """Returns an equivalent current program."""
         return self._program("nbtf", self.now, self.now if self.place == "run" else "")
 
     def _program(self, module: str, line: str, end: str) -> str:
@@ -164,7 +164,7 @@ OPTIONS = (
 
 
 def table(rows: tuple[Row, ...]) -> str:
-    """Returns rows as a table in Markdown."""
+    """Returns rows as a Markdown table."""
     lines = ["| then | now |", "|---|---|"]
     for row in rows:
         lines.append(f"| {row.what} ({row.year}):<br>{_code(row.then)} | <br>{_code(row.now)} |")

@@ -1,7 +1,7 @@
-"""Rewrites the outputs on the documentation's pages: `python -m tests.docs.record [PAGE ...]`.
+"""Updates the outputs on the documentation's pages: `python -m tests.docs.record [PAGE ...]`.
 
-Runs the `python` blocks of each page and puts what they print into the `text` blocks after them. Pages that import
-PyTorch are left alone where it is not installed.
+Runs the `python` blocks of each page and writes their output to the `text` blocks that follow. Pages that import
+PyTorch are skipped if it is not installed.
 """
 
 from __future__ import annotations
@@ -25,18 +25,18 @@ from tests.shells import interactive_shell
 DOCS = Path(__file__).parents[2] / ".github" / "docs"
 
 TEST_FILE = "# test_lesson.py\n"
-"""The first line of a block that is a file for pytest."""
+"""The first line of a block that contains a file for pytest."""
 
 _BLOCK = re.compile(r"(?P<code>^```python\n.*?^```\n)(?:\n```text\n(?P<said>.*?)```\n)?", re.DOTALL | re.MULTILINE)
 
 
 def of_pytorch(page: str) -> bool:
-    """Tells whether the code of a page needs PyTorch."""
+    """Returns whether the code of a page needs PyTorch."""
     return any("import torch" in found["code"] for found in _BLOCK.finditer(page))
 
 
 def pages(*, with_torch: bool = False) -> list[Path]:
-    """Returns the pages with code to run, without PyTorch or with it; the gallery's code draws pictures instead."""
+    """Returns the pages with code to run, without PyTorch or with it; the gallery's code only draws pictures."""
     paths = sorted(path for path in DOCS.rglob("*.md") if "locale" not in path.parts and path.name != "gallery.md")
     texts = {path: path.read_text(encoding="utf-8") for path in paths}
     return [path for path, text in texts.items() if "```python" in text and of_pytorch(text) == with_torch]
@@ -51,7 +51,7 @@ def shown(ran: Any, printed: str) -> str:
 
 
 def recorded(page: str) -> str:
-    """Returns a page with the outputs that its code has now."""
+    """Returns a page with the current outputs of its code."""
     with TemporaryDirectory() as folder, interactive_shell(Path(folder) / "ipython") as shell, machine(2):
         home = Path.cwd()
         os.chdir(folder)
@@ -75,7 +75,7 @@ def _with_output(shell: Any, found: re.Match[str]) -> str:
 
 
 def chosen(names: Iterable[str]) -> Iterator[Path]:
-    """Yields the pages to record: those named, or all whose code can run here."""
+    """Yields the pages to record: the named pages, or all pages whose code can run here."""
     yield from map(Path, names)
     if not names:
         yield from pages()
@@ -84,7 +84,7 @@ def chosen(names: Iterable[str]) -> Iterator[Path]:
 
 def main() -> None:
     """Records pages."""
-    # The search for holders must not stop early, and must not follow this program's own objects.
+    # The search for holders must not stop early, and must not follow objects of this program.
     installed = (*search._installed(), f"{Path(__file__).parents[1]}{os.sep}")
     search._installed = lambda: installed
     table.SECONDS = 600.0

@@ -1,11 +1,12 @@
 """Checks nbtf on a machine with a GPU: `python tests/gpu/check.py`.
 
-Fourteen minutes at most, offline; no setting is changed.
+Takes at most fourteen minutes, works offline and changes no setting.
 
-Each stage runs in a process of its own, with a time limit, and leaves its findings in a file: a crash, or an error that
-breaks CUDA for a process, costs one stage. Results go to tests/gpu/results/DATE-CARD/: `summary.md` and `results.json`.
+Each stage runs in its own process, with a time limit, and writes its findings to a file. A crash, or an error that
+breaks CUDA for a process, therefore costs only one stage. Results are written to tests/gpu/results/DATE-CARD/, as
+`summary.md` and `results.json`.
 
-The exit status is 0 when all is as it must be, 1 when something is not, and 2 when there is no GPU.
+The exit status is 0 if every check passed, 1 if one failed, and 2 if no GPU is available.
 """
 
 from __future__ import annotations
@@ -30,16 +31,16 @@ from tests.gpu.stages import STAGES, Stage  # noqa: E402
 from tests.gpu.summary import summary  # noqa: E402
 
 SLACK = 3
-"""A stage is stopped after so many times the seconds that it should take."""
+"""A stage is stopped after this many times its expected duration."""
 FAKE_CARD = "fake GPU, no GPU code executed"
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Is the program; returns its exit status."""
+    """Runs the program; returns its exit status."""
     args = _arguments(argv)
     found = probe(os.environ)
     if not found.cards and not args.fake:
-        print(f"There is no GPU to check: {found.reason} `nbtf doctor` says what mends it.")
+        print(f"No GPU to check: {found.reason} Run `nbtf doctor` to find out how to fix this.")
         return 2
     card = FAKE_CARD if args.fake else found.cards[0].card.name
     chosen = [one for one in STAGES if args.stage is None or one.number in args.stage]
@@ -60,29 +61,29 @@ def main(argv: list[str] | None = None) -> int:
     (folder / "results.json").write_text(json.dumps(told, indent=1) + "\n", encoding="utf-8")
     (folder / "summary.md").write_text(summary(told), encoding="utf-8")
     failed = sum(not one["passed"] for one in results)
-    print(f"{'All is as it must be' if not failed else f'{failed} stages have failures'}: {folder / 'summary.md'}")
+    print(f"{'All checks passed' if not failed else f'{failed} stages failed'}: {folder / 'summary.md'}")
     return 1 if failed else 0
 
 
 def _arguments(argv: list[str] | None) -> argparse.Namespace:
     asked = argparse.ArgumentParser(description=__doc__.partition("\n")[0] if __doc__ else None)
-    asked.add_argument("--stage", type=int, action="append", help="a number from 0 to 17; may be given several times")
-    asked.add_argument("--quick", action="store_true", help="fewer repetitions: about three minutes")
-    asked.add_argument("--out", type=Path, help="where results go")
+    asked.add_argument("--stage", type=int, action="append", help="run this stage (0 to 17); repeat for several")
+    asked.add_argument("--quick", action="store_true", help="repeat less often: about three minutes")
+    asked.add_argument("--out", type=Path, help="write the results to this folder")
     asked.add_argument(
-        "--fake", action="store_true", help="try the program itself on a fake GPU; no figure means anything"
+        "--fake", action="store_true", help="run on a fake GPU, to test this program; its figures are meaningless"
     )
     return asked.parse_args(argv)
 
 
 def run(stage: Stage, folder: Path, quick: bool, fake: bool) -> dict[str, Any]:
-    """Runs a stage in a process of its own; returns its findings, or what went wrong.
+    """Runs a stage in its own process; returns its findings and its error, if any.
 
     Args:
-      stage: which.
-      folder: for files that nobody needs afterwards, compiled kernels among them.
-      quick: fewer repetitions.
-      fake: on a fake GPU.
+      stage: the stage to run.
+      folder: folder for temporary files, such as compiled kernels.
+      quick: whether to repeat measurements less often.
+      fake: whether to use a fake GPU.
     """
     file = folder / f"{stage.number}.json"
     command = [sys.executable, "-m", "tests.gpu.stages", str(stage.number), str(file)]
@@ -91,8 +92,8 @@ def run(stage: Stage, folder: Path, quick: bool, fake: bool) -> dict[str, Any]:
         **os.environ,
         "PYTHONPATH": os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")]),
         "CUPY_CACHE_DIR": str(folder / "kernels"),
-        "CUPY_NVRTC_USE_PCH": "1",  # compiles faster where CUDA can
-        "XLA_PYTHON_CLIENT_PREALLOCATE": "false",  # JAX would take three quarters of the card
+        "CUPY_NVRTC_USE_PCH": "1",  # compiles faster if the CUDA version supports it
+        "XLA_PYTHON_CLIENT_PREALLOCATE": "false",  # otherwise JAX reserves three quarters of the card
     }
     start = time.time()
     try:
@@ -110,7 +111,7 @@ def run(stage: Stage, folder: Path, quick: bool, fake: bool) -> dict[str, Any]:
 
 
 def _said(told: dict[str, Any]) -> dict[str, Any]:
-    """Prints one line about a stage, and one for each failure."""
+    """Prints one line for a stage and one for each failure; returns the findings."""
     passed = sum(one["passed"] for one in [*told["checks"], *told["targets"]])
     of = len(told["checks"]) + len(told["targets"])
     word = "ok    " if told["passed"] else "FAILED"
@@ -120,7 +121,7 @@ def _said(told: dict[str, Any]) -> dict[str, Any]:
             print(f"      {one['what']}: {one['detail'][-200:]}")
     for one in told["targets"]:
         if not one["passed"]:
-            print(f"      {one['what']}: {one['measured']:.3g} {one['unit']}, must be {one['must']:g} at most")
+            print(f"      {one['what']}: {one['measured']:.3g} {one['unit']}, limit {one['must']:g}")
     if told["error"]:
         print(f"      {told['error'].strip().splitlines()[-1][:200]}")
     return told

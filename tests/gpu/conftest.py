@@ -1,4 +1,4 @@
-"""On which GPUs do these tests run? On a fake one, where NumPy computes, and on a real one if there is one."""
+"""Runs these tests on a fake GPU, where NumPy computes, and on a real GPU if there is one."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ REAL = cuda_probe.probe({}).cards
 
 @pytest.fixture(scope="module", params=["fake", "real"] if REAL else ["fake"])
 def on_a_gpu(request: pytest.FixtureRequest) -> Iterator[Context]:
-    """A context whose first device is a GPU; it stays for all tests of a file, and so do compiled kernels."""
+    """A context whose first device is a GPU; all tests of a file share it and its compiled kernels."""
     fake = request.param == "fake"
     with pytest.MonkeyPatch.context() as patch, fake_cupy.installed(1) if fake else nullcontext():
         found = cuda_probe.ask(fake_cupy).cards if fake else REAL
@@ -31,6 +31,6 @@ def on_a_gpu(request: pytest.FixtureRequest) -> Iterator[Context]:
 
 @pytest.fixture
 def used(on_a_gpu: Context) -> Iterator[None]:
-    """Ops of the test go to the GPU."""
+    """Runs the ops of the test on the GPU."""
     with use_context(on_a_gpu):
         yield

@@ -1,4 +1,4 @@
-"""How do the results of `check.py` look to people? One page: targets, stages, what failed, the model, the figures."""
+"""Writes the results of `check.py` as one page: targets, stages, failures, the cost model and all figures."""
 
 from __future__ import annotations
 
@@ -7,18 +7,18 @@ from typing import Any
 
 
 def summary(told: dict[str, Any]) -> str:
-    """Returns the page."""
+    """Returns the results as a Markdown page."""
     stages: list[dict[str, Any]] = told["stages"]
     facts = {name: value for one in stages for name, value in one.get("facts", {}).items()}
     how = ", quick" if told["quick"] else ""
     lines = [f"# {told['card']}, {told['date']}", ""]
     lines += [f"{len(stages)} stages in {told['seconds']:.0f} s{how}: `python tests/gpu/check.py`.", ""]
     if told["fake"]:
-        lines += ["**A fake GPU: no GPU code was executed, and no figure means anything.**", ""]
+        lines += ["**A fake GPU: no GPU code was executed, so all figures are meaningless.**", ""]
     lines += _section("Targets", ("target", "measured", "must", "goal", ""), map(_target, _all(stages, "targets")))
     lines += _section("Stages", ("", "stage", "seconds", "checks", ""), map(_stage, stages))
-    lines += _section("What is not as it must be", ("stage", "what", "seen"), _failures(stages))
-    head = ("what", "a simulated card says", "measured", "error of the model")
+    lines += _section("Failures", ("stage", "check", "observed"), _failures(stages))
+    head = ("operation", "modelled", "measured", "error of the model")
     lines += _section("Model of the simulated card", head, map(_model, _all(stages, "models")))
     lines += _section("Environment", ("", ""), ((name, str(value)) for name, value in facts.items()))
     lines += _section("Figures", ("stage", "figure", "value"), _figures(stages))
@@ -28,8 +28,8 @@ def summary(told: dict[str, Any]) -> str:
 
 
 UNTESTED = (
-    "- With one card these stay untested: copies from card to card, NCCL between cards, contexts of several cards, and "
-    "the order of cards under `CUDA_VISIBLE_DEVICES`.",
+    "- One card is not enough to test copies between cards, NCCL between cards, contexts with several cards, and the "
+    "order of cards under `CUDA_VISIBLE_DEVICES`.",
 )
 
 
@@ -38,7 +38,7 @@ def _all(stages: Iterable[dict[str, Any]], kind: str) -> list[dict[str, Any]]:
 
 
 def _section(title: str, head: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
-    """Returns a heading and a table; nothing where there are no rows."""
+    """Returns a heading and a table; an empty list if the table has no rows."""
     lines = [f"| {' | '.join(_cell(cell) for cell in row)} |" for row in rows]
     if not lines:
         return []
@@ -50,7 +50,7 @@ def _cell(text: str) -> str:
 
 
 def number(value: float) -> str:
-    """Returns a figure with the digits that mean something.
+    """Returns a figure rounded to its significant digits.
 
     >>> number(12345.6), number(3.14159), number(0.00012)
     ('12,346', '3.14', '0.00012')

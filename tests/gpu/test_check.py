@@ -1,4 +1,4 @@
-"""Does the program that checks a GPU work, as far as that shows without one? On a fake GPU, with made-up results."""
+"""Does the program that checks a GPU work? Tested on a fake GPU and with made-up results."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def test_without_a_gpu_it_says_why_and_changes_nothing(
     assert 2 == check.main(["--out", str(tmp_path / "out")])
 
     assert (
-        "There is no GPU to check: There is no NVIDIA driver. `nbtf doctor` says what mends it.\n"
+        "No GPU to check: There is no NVIDIA driver. Run `nbtf doctor` to find out how to fix this.\n"
         == capsys.readouterr().out
     )
     assert not (tmp_path / "out").exists()
@@ -47,14 +47,14 @@ def test_without_a_gpu_it_says_why_and_changes_nothing(
 def test_all_stages_run_on_a_fake_gpu(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(check, "SLACK", 100)  # a machine may be busy, and nothing is measured here
+    monkeypatch.setattr(check, "SLACK", 100)  # the machine may be busy, and this test measures nothing
 
     status = check.main(["--fake", "--quick", "--out", str(tmp_path)])
 
     told = json.loads((tmp_path / "results.json").read_text(encoding="utf-8"))
     assert [] == [one["error"] or one["checks"] for one in told["stages"] if not one["passed"]]
     assert (0, len(STAGES)) == (status, len(told["stages"]))
-    assert "no figure means anything" in (tmp_path / "summary.md").read_text(encoding="utf-8")
+    assert "all figures are meaningless" in (tmp_path / "summary.md").read_text(encoding="utf-8")
     assert len(STAGES) + 2 == len(capsys.readouterr().out.splitlines())
 
 
@@ -132,7 +132,7 @@ def test_the_summary_states_the_error_of_the_model() -> None:
 
 
 def test_the_summary_says_what_one_card_cannot_show() -> None:
-    assert "With one card these stay untested" in summary(results())
+    assert "One card is not enough to test" in summary(results())
 
 
 def test_the_garbage_collector_is_on_again_after_a_measurement() -> None:
@@ -187,7 +187,7 @@ def test_predictions_are_compared_but_for_workspaces() -> None:
     compare(record, "LSTM", [100, 200], [3 << 20, 4 << 20], 8)
 
     assert [check["passed"] for check in record.checks] == [True, True, False]
-    assert [*record.figures] == ["LSTM: workspaces and what is modelled"]
+    assert [*record.figures] == ["LSTM: workspaces and modelled memory"]
     assert len(record.models) == 8
 
 

@@ -1,4 +1,4 @@
-"""Does every op give on a GPU what it gives on the CPU?"""
+"""Does every op return the same result on a GPU as on the CPU?"""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.ops.samples import Sample, all_samples
 from tests.ops.test_every_op import call, flat
 
 TOLERANCES = {"float16": 4e-3, "float32": 2e-5, "complex64": 2e-5, "float64": 1e-10, "complex128": 1e-10}
-"""Of the largest value in a result; sums are made in another order."""
+"""Relative to the largest value in a result; sums are computed in another order."""
 
 
 def results(sample: Sample, context: Context) -> list[Any]:

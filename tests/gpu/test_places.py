@@ -1,4 +1,4 @@
-"""What happens on a GPU at places that come twice or lie outside? What TensorFlow's GPU kernels do; nobody waits."""
+"""Does a GPU treat repeated and out-of-range indices as TensorFlow's GPU kernels do, without waiting for the card?"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Does a seed give the same numbers on a GPU as on the CPU? Integers and uniform numbers to the last bit."""
+"""Does a seed produce the same numbers on a GPU as on the CPU? Integers and uniform numbers are bit-identical."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.fake_cupy.machine import MACHINE
 
 pytestmark = pytest.mark.usefixtures("used")
 SEED = [2**31 - 1, -7]
-SEVERAL_ROUNDS = 9 * philox.BLOCKS_AT_ONCE  # numbers; on the CPU they are made in three pieces
+SEVERAL_ROUNDS = 9 * philox.BLOCKS_AT_ONCE  # numbers; the CPU generates them in three pieces
 
 
 def on_the_cpu(draw: Any) -> Any:
@@ -49,7 +49,7 @@ def test_normal_numbers_are_those_of_the_cpu(function: Any) -> None:
 
 def test_many_numbers_take_as_many_kernels_as_few(request: pytest.FixtureRequest) -> None:
     if "real" in request.node.name:
-        pytest.skip("nobody counts the kernels of a real GPU")
+        pytest.skip("kernels of a real GPU are not counted")
     kernels: list[int] = []
     for count in (1000, SEVERAL_ROUNDS):
         MACHINE.diary.clear()

@@ -1,4 +1,4 @@
-"""Do solvers on a GPU say that they failed, and where? CuPy's are silent unless they are asked."""
+"""Do solvers on a GPU report where they failed? CuPy's solvers fail silently by default."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Every way to ask for a gradient, in every way to run a program, beside what TensorFlow answers."""
+"""Compares every way to compute a gradient, in every way to run a program, with TensorFlow's answers."""

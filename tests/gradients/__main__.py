@@ -1,7 +1,7 @@
-"""Does every way to ask for a gradient answer as TensorFlow's, in every way to run a program?
+"""Does every way to compute a gradient agree with TensorFlow, however the program is run?
 
 python -m tests.gradients                      # the whole table: seconds
-python -m tests.gradients --only custom        # programs whose names begin so
+python -m tests.gradients --only custom        # only programs whose names begin with this
 python -m tests.gradients --record             # with TensorFlow: writes tests/recorded/gradient_ways.json
 """
 
@@ -19,8 +19,8 @@ from tests.gradients.ways import WAYS
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.gradients", description=str(__doc__).partition("\n")[0])
-    parser.add_argument("--only", default="", help="how names of programs begin")
-    parser.add_argument("--record", action="store_true", help="write down what TensorFlow answers")
+    parser.add_argument("--only", default="", help="only programs whose names begin with this")
+    parser.add_argument("--record", action="store_true", help="record TensorFlow's answers")
     chosen = parser.parse_args()
     if chosen.record:
         tensorflow = importlib.import_module("tensorflow")
@@ -32,7 +32,7 @@ def main() -> int:
     different = {cell: value for cell, value in given.items() if not agree(recorded(cell), value)}
     for cell in different.keys() - EXCUSED:
         print(f"{cell}\n    TensorFlow {json.dumps(recorded(cell))}\n    nbtf       {json.dumps(different[cell])}")
-    print(f"{len(given)} answers: {len(different)} differ, {len(different.keys() & EXCUSED)} of them with a reason")
+    print(f"{len(given)} answers: {len(different)} differ, {len(different.keys() & EXCUSED)} for a known reason")
     return min(1, len(different.keys() - EXCUSED))
 
 

@@ -1,6 +1,6 @@
-"""The programs: each takes a library and returns the function of one vector that is run.
+"""The programs: each takes a library and returns a function of one vector, which is then run.
 
-What stands before the inner function makes variables, as a program does before its functions are traced.
+Code before the inner function creates variables, as programs do before their functions are traced.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ PROGRAMS: dict[str, Program] = {}
 
 
 def program(build: Program) -> Program:
-    """Adds a program to the table, under its name."""
+    """Adds a program to the table, under its function's name."""
     PROGRAMS[build.__name__] = build
     return build
 
 
 def body(function: Callable[[Any, Any], Any]) -> Program:
-    """Adds a program that makes no variables."""
+    """Adds a program that creates no variables."""
 
     def build(tf: Any) -> Callable[[Any], Any]:
         return lambda x: function(tf, x)
@@ -29,7 +29,7 @@ def body(function: Callable[[Any, Any], Any]) -> Program:
     return build
 
 
-# A tape
+# Tapes
 
 
 @body
@@ -482,7 +482,7 @@ def hessians_of_several(tf: Any, x: Any) -> Any:
     return tf.hessians(tf.reduce_sum(x * x) * tf.reduce_sum(z * z), [x, z])
 
 
-# A gradient of one's own
+# Custom gradients
 
 
 @body
@@ -1102,7 +1102,7 @@ def scan_gradient(tf: Any, x: Any) -> Any:
     return tape.gradient(y, x)
 
 
-# Functions inside
+# Nested functions
 
 
 @program

@@ -1,4 +1,4 @@
-"""The table of programs and ways: what is recorded of TensorFlow, and where an answer differs."""
+"""The table of programs and ways: TensorFlow's recorded answers, and nbtf's differences."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ FILE = Path(__file__).parents[1] / "recorded" / "gradient_ways.json"
 RECORDED: dict[str, dict[str, Any]] = json.loads(FILE.read_text(encoding="utf-8")) if FILE.exists() else {}
 REASONS: dict[str, list[str]] = tomllib.loads(FILE.with_suffix(".toml").read_text(encoding="utf-8"))
 EXCUSED = {cell for cells in REASONS.values() for cell in cells}
-"""`program way` of each answer that may differ."""
+"""Known differences, as `program way`."""
 
 
 def answers(tf: Any, ways: Iterable[str], programs: Iterable[str]) -> dict[str, Any]:
-    """Returns what each program comes to in each way, by `program way`."""
+    """Returns each program's answer in each way, by `program way`."""
     return {f"{program} {way}": answer(tf, WAYS[way], PROGRAMS[program]) for way in ways for program in list(programs)}
 
 
 def recorded(cell: str) -> Any:
-    """Returns what TensorFlow answers."""
+    """Returns TensorFlow's recorded answers."""
     program, way = cell.split()
     return RECORDED[program][way]
 
 
 def agree(expected: Any, answered: Any) -> bool:
-    """Tells whether two answers are equal, numbers nearly."""
+    """Returns whether two answers are equal; numbers may differ slightly."""
     if isinstance(expected, float) and isinstance(answered, float):
         return abs(expected - answered) <= 2e-4 * max(1.0, abs(expected))
     if type(expected) is not type(answered):
@@ -43,7 +43,7 @@ def agree(expected: Any, answered: Any) -> bool:
 
 
 def record(tf: Any, version: str) -> None:
-    """Writes down what TensorFlow answers."""
+    """Records TensorFlow's answers."""
     table: dict[str, dict[str, Any]] = {program: {} for program in PROGRAMS}
     for cell, value in answers(tf, WAYS, PROGRAMS).items():
         program, way = cell.split()

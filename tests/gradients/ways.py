@@ -1,4 +1,4 @@
-"""The ways in which a program is run, the same for nbtf and for TensorFlow."""
+"""The ways to run a program, which are the same for nbtf and TensorFlow."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Way = Callable[[Any, Program], Any]
 
 
 def eager(tf: Any, build: Program) -> Any:
-    """Runs it as it is."""
+    """Runs the program eagerly."""
     return build(tf)(tf.constant(VALUE))
 
 
@@ -34,7 +34,7 @@ def nested(tf: Any, build: Program) -> Any:
 
 
 def session(tf: Any, build: Program) -> Any:
-    """Builds it in a graph of its own, and runs it in a session."""
+    """Builds it in a separate graph and runs it in a session."""
     v1 = tf.compat.v1
     with tf.Graph().as_default(), v1.Session() as running:
         fetches = build(tf)(tf.constant(VALUE))
@@ -43,7 +43,7 @@ def session(tf: Any, build: Program) -> Any:
 
 
 def fed(tf: Any, build: Program) -> Any:
-    """Builds it in a graph, on a tensor of any length that is fed."""
+    """Builds it in a graph with a placeholder of any length, and feeds a value."""
     v1 = tf.compat.v1
     with tf.Graph().as_default(), v1.Session() as running:
         x = v1.placeholder(tf.float32, [None])
@@ -66,7 +66,7 @@ def session_of_names(v1: Any, build: Program) -> Any:
 
 
 def run_fetches(running: Any, fetches: Any, feeds: dict[Any, Any]) -> Any:
-    """Runs the tensors of a structure in a session; everything else stays as it is."""
+    """Runs the tensors of a structure in a session; other values are unchanged."""
     if isinstance(fetches, dict):
         return {name: run_fetches(running, item, feeds) for name, item in fetches.items()}
     if isinstance(fetches, list | tuple):
@@ -80,7 +80,7 @@ WAYS: dict[str, Way] = {
 
 
 def answer(tf: Any, way: Way, build: Program) -> Any:
-    """Returns what a program comes to, as JSON has it: numbers of five digits, or the error's class and last line.
+    """Returns a program's answer as JSON data: numbers with five digits, or the error's class and last line.
 
     A function that is traced puts lines about the user's code in front of a text.
     """

@@ -1,6 +1,6 @@
-"""Are gradients right where a function knows no lengths, whichever function the tape stands in?
+"""Are gradients right in a function with unknown lengths, whichever function contains the tape?
 
-python -m tests.graph.open_gradients                 # all samples of all ops, in eight ways, ranks known and not
+python -m tests.graph.open_gradients                 # all samples of all ops, in eight ways, with and without ranks
 python -m tests.graph.open_gradients --only MatMul
 """
 
@@ -23,7 +23,7 @@ from tests.ops.samples import Sample, all_samples
 Function = Callable[..., Any]
 
 DRAWING = ("RandomUniform", "RandomStandardNormal")
-"""Ops that draw numbers, which each trace does for itself."""
+"""Random ops, which every trace runs separately."""
 
 
 def gradients_of(function: Function, xs: Sequence[Any]) -> list[Any]:
@@ -37,7 +37,7 @@ def gradients_of(function: Function, xs: Sequence[Any]) -> list[Any]:
 
 
 def ways_of(function: Function, xs: Sequence[Any], knows_rank: bool) -> dict[str, Callable[[], list[Any]]]:
-    """Returns the ways of taking the gradients of a function with the tape in some function, and its lengths open."""
+    """Returns the ways to compute a function's gradients: which function contains the tape, with unknown lengths."""
     specs = [tf.TensorSpec([None] * x.shape.rank if knows_rank else None, x.dtype) for x in xs]
 
     def traced(inner: Function) -> Function:
@@ -62,7 +62,7 @@ def ways_of(function: Function, xs: Sequence[Any], knows_rank: bool) -> dict[str
 
 
 def cases(samples: Sequence[Sample]) -> Iterator[tuple[Sample, Function, list[Any]]]:
-    """Yields samples with gradients, as functions of what has one."""
+    """Yields the samples that have gradients, as functions of their differentiable arguments."""
     for sample in samples:
         arguments = tensors(list(sample.args))
         numbers = [n for n in sample.differentiable if isinstance(arguments[n], tf.Tensor)]
@@ -78,7 +78,7 @@ def cases(samples: Sequence[Sample]) -> Iterator[tuple[Sample, Function, list[An
 
 
 def judged(take: Callable[[], list[Any]], expected: Sequence[Any]) -> str:
-    """Returns what came of a way: `right`, or what else."""
+    """Returns the outcome of a way: `right`, or a description of the difference."""
     with warnings_heard() as texts:
         try:
             flows = take()
@@ -94,7 +94,7 @@ def judged(take: Callable[[], list[Any]], expected: Sequence[Any]) -> str:
 
 @contextmanager
 def warnings_heard() -> Generator[list[str]]:
-    """Collects what is logged, and shows none of it."""
+    """Collects log messages instead of showing them."""
     texts: list[str] = []
     handler = logging.Handler()
     handler.emit = lambda record: texts.append(record.getMessage())
@@ -108,7 +108,7 @@ def warnings_heard() -> Generator[list[str]]:
 
 
 def verdicts(samples: Sequence[Sample]) -> Iterator[tuple[str, str]]:
-    """Yields each case by name, with what came of it."""
+    """Yields each case's name and outcome."""
     for sample, function, xs in cases(samples):
         expected = gradients_of(function, xs)
         for knows_rank in (True, False):
@@ -119,7 +119,7 @@ def verdicts(samples: Sequence[Sample]) -> Iterator[tuple[str, str]]:
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.graph.open_gradients")
-    parser.add_argument("--only", default="", help="a part of the names of samples")
+    parser.add_argument("--only", default="", help="only samples whose names contain this")
     chosen = parser.parse_args()
     seen = Counter[str]()
     for name, verdict in verdicts([sample for sample in all_samples() if chosen.only in str(sample)]):

@@ -1,1 +1,1 @@
-"""What public functions say to arguments that nobody should give them."""
+"""Calls public functions with invalid arguments and checks their errors."""

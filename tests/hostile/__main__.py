@@ -1,4 +1,4 @@
-"""Does an error leave a public function that its user could not expect?
+"""Do public functions raise only errors that users can expect?
 
 python -m tests.hostile                       # 30 calls of every public function
 python -m tests.hostile --calls 200 --seed 7 --only "tf.linalg"
@@ -18,9 +18,9 @@ from tests.hostile.judgement import leak_of
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.hostile", description=str(__doc__).partition("\n")[0])
-    parser.add_argument("--calls", type=int, default=30, help="of each function")
+    parser.add_argument("--calls", type=int, default=30, help="calls per function")
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--only", default="", help="how names begin, with tf.")
+    parser.add_argument("--only", default="", help="only functions whose names begin with this, including tf.")
     parser.add_argument("--module", default="nbtf")
     chosen = parser.parse_args()
     tf = importlib.import_module(chosen.module)

@@ -1,4 +1,4 @@
-"""What does a call answer? Runs calls in forked processes, each call with a time limit, memory with another."""
+"""Runs calls in forked processes, each call with a time limit and each process with a memory limit."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ from typing import Any
 import numpy as np
 
 SECONDS = 10.0
-"""A call that takes longer hangs: it also ignores interrupts while it is inside a library."""
+"""Seconds after which a call counts as hanging. Calls inside a library also ignore interrupts."""
 MEMORY = 3 << 30
 TOGETHER = 400
-"""Calls of one process."""
+"""Number of calls per process."""
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What came of a call: the class of an error with its bases, its text and place, or the shape of the result."""
+    """The outcome of a call: an error's class with its bases, text and line, or the shape of the result."""
 
     call: str
     error: str = ""
@@ -37,14 +37,14 @@ class Answer:
 
 
 def answers(tf: Any, calls: Sequence[str], tell: Callable[[Answer], None]) -> None:
-    """Tells the answer of each call, in order."""
+    """Yields the answer of each call, in order."""
     start = 0
     while start < len(calls):
         start += _run_together(tf, calls[start : start + TOGETHER], tell)
 
 
 def _run_together(tf: Any, calls: Sequence[str], tell: Callable[[Answer], None]) -> int:
-    """Runs calls in a fork and tells their answers; returns how many, which a call that hangs or dies ends."""
+    """Runs calls in a fork and reports their answers; returns how many were run before a call hung or died."""
     reader, writer = os.pipe()
     child = os.fork()
     if child == 0:
@@ -70,7 +70,7 @@ def _run_together(tf: Any, calls: Sequence[str], tell: Callable[[Answer], None])
 
 
 def _answer_all(tf: Any, calls: Sequence[str], writer: int) -> None:
-    """In the child: answers all calls and ends."""
+    """In the child: runs all calls and exits."""
     nothing = os.open(os.devnull, os.O_RDWR)
     for stream in (0, 1, 2):
         os.dup2(nothing, stream)
@@ -89,7 +89,7 @@ def _answer_all(tf: Any, calls: Sequence[str], writer: int) -> None:
 
 
 def answer(tf: Any, call: str) -> Answer:
-    """Returns what a call answers in this process."""
+    """Returns the answer of a call in this process."""
     try:
         result = eval(call, {"tf": tf, "np": np})
         return Answer(call, result=described(tf, result))
@@ -99,13 +99,13 @@ def answer(tf: Any, call: str) -> Answer:
 
 
 def _site(error: BaseException) -> str:
-    """Returns the innermost line of a package that is not the standard library's."""
+    """Returns the innermost line that is not in the standard library."""
     frames = [f for f in traceback.extract_tb(error.__traceback__) if "/nbtf/" in f.filename]
     return f"{frames[-1].filename.partition('/nbtf/')[2]}:{frames[-1].lineno} {frames[-1].name}" if frames else ""
 
 
 def described(tf: Any, result: Any) -> Any:
-    """Returns dtype, shape and rounded values of tensors, and the class of what else came."""
+    """Returns dtype, shape and rounded values of tensors, and the class of all other results."""
     try:
         leaves = tf.nest.flatten(result, expand_composites=True)
     except Exception:

@@ -1,4 +1,4 @@
-"""Which hostile calls are there? Each is a line of Python that any module with TensorFlow's names can run."""
+"""The hostile calls. Each is a line of Python that runs with any module that has TensorFlow's names."""
 
 from __future__ import annotations
 
@@ -130,14 +130,14 @@ VALUES = (
     "tf.TensorShape([None, 2])",
 )
 FITTING = 0.4
-"""Share of arguments that are numbers in arrays: a call of nothing but nonsense is refused by the first of them."""
+"""Share of arguments that are arrays of numbers. If all arguments were invalid, the first one would end every call."""
 NUMBERS = [
     value for value in VALUES if value.startswith(("tf.constant(", "np.", "tf.ones", "tf.zeros", "[1", "3", "1.5"))
 ]
 
 
 def public_functions(tf: Any) -> dict[str, Callable[..., Any]]:
-    """Returns all public functions by name, classes among them: each object once, under its first name."""
+    """Returns all public functions by name, including classes; each object appears once, under its first name."""
     functions: dict[str, Callable[..., Any]] = {}
     seen: set[int] = set()
     for namespace in NAMESPACES:
@@ -166,7 +166,7 @@ def _is_left_out(tf: Any, value: Any) -> bool:
 
 
 def hostile_calls(path: str, function: Callable[..., Any], count: int, seed: int = 0) -> Iterator[str]:
-    """Yields calls of a function: of each the same ones for a seed, whatever else is asked."""
+    """Yields calls of a function; the same seed gives the same calls, whichever other functions are called."""
     chance = random.Random(f"{seed} {path}")
     try:
         parameters = list(inspect.signature(function).parameters.values())

@@ -1,4 +1,4 @@
-"""Which errors may leave a public function?"""
+"""Decides which errors a public function may raise."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ OURS = "nbtf.errors."
 
 
 def leak_of(answer: Answer, functions: Mapping[str, Callable[..., Any]]) -> bool:
-    """Tells whether an answer is an error that neither the rule nor the function's docstring announces."""
+    """Returns whether an answer is an error that neither the rule nor the function's docstring permits."""
     if not answer.error or answer.error in ALLOWED or answer.error.startswith(OURS):
         return False
     if answer.error.startswith("builtins.") and ALLOWED.intersection(answer.bases):
@@ -24,7 +24,7 @@ def leak_of(answer: Answer, functions: Mapping[str, Callable[..., Any]]) -> bool
 
 
 def documented(function: Callable[..., Any]) -> set[str]:
-    """Returns the classes that a docstring's section Raises names."""
+    """Returns the classes that a docstring names under Raises."""
     texts = [inspect.getdoc(function) or "", inspect.getdoc(getattr(function, "__init__", None)) or ""]
     sections = [text.partition("Raises:\n")[2].partition("\n\n")[0] for text in texts]
     return {name for section in sections for name in re.findall(r"^\s+(\w+):", section, re.MULTILINE)}

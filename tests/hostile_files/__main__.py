@@ -1,7 +1,7 @@
-"""`python -m tests.hostile_files`: does reading a hostile file do anything but refuse it? Reads many of each kind.
+"""`python -m tests.hostile_files`: does reading a hostile file have no effect other than an error? Reads many files.
 
-For each kind it prints how many were read, how many of these were loaded and refused, how many events the audit hook
-noted, and by how much the process grew. Exit status 1 after a forbidden event, another class of error, or a hang.
+For each kind of file it prints how many were read, loaded and rejected, how many events the audit hook recorded, and
+how much the process grew. The exit status is 1 after a forbidden event, an unexpected class of error, or a hang.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ from tests.hostile_files.kinds import KINDS, Kind
 from tests.hostile_files.watch import HangError, Watch, limit_memory, peak
 
 _WARM = 60
-"""Files that are read before the watch begins: modules that a first read loads are there then."""
+"""Number of files read before the audit hook counts: a first read loads modules."""
 
 
 def main() -> int:
     """Reads hostile files of each kind; returns the exit status."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--count", type=int, default=100_000, help="of each kind")
-    parser.add_argument("--seed", type=int, default=0, help="of the first file; the others have the next")
+    parser.add_argument("--count", type=int, default=100_000, help="files of each kind")
+    parser.add_argument("--seed", type=int, default=0, help="seed of the first file; later files count up")
     parser.add_argument("--kinds", nargs="*", default=list(KINDS), choices=list(KINDS))
     chosen = parser.parse_args()
     warnings.simplefilter("ignore")
@@ -72,7 +72,7 @@ def _check(watch: Watch, name: str, kind: Kind, seed: int, count: int) -> int:
 
 
 def _read(watch: Watch | None, kind: Kind, folder: Path, files: dict[str, bytes]) -> str:
-    """Writes files, reads them, and says what came of it."""
+    """Writes files and reads them; returns the outcome as text."""
     for path in folder.iterdir():
         path.unlink()
     for file, content in files.items():

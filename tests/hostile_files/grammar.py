@@ -1,4 +1,4 @@
-"""What can stand in a document that wants harm? Names that lead somewhere, arguments of all types, sizes and depths."""
+"""Generates the contents of hostile documents: harmful names, arguments of all types, extreme sizes and depths."""
 
 from __future__ import annotations
 
@@ -48,12 +48,12 @@ TEXTS = [
 
 @cache
 def classes() -> list[tuple[str, str, Any]]:
-    """Returns module, name and class of all that a file may name."""
+    """Returns module, name and class of every object that a file may name."""
     return sorted(((*key, kind) for key, kind in catalogue._classes().items()), key=lambda entry: entry[:2])
 
 
 def value(random: Random, depth: int = 0) -> Json:
-    """Returns anything that JSON can say."""
+    """Returns an arbitrary JSON value."""
     choice = random.randrange(12 if depth < 4 else 5)
     if choice < 3:
         return random.choice(NUMBERS)
@@ -71,7 +71,7 @@ def value(random: Random, depth: int = 0) -> Json:
 
 
 def deep(random: Random) -> Json:
-    """Returns lists or dictionaries in each other."""
+    """Returns deeply nested lists or dictionaries."""
     made: Json = random.choice(NUMBERS)
     for _ in range(random.choice([5, 50, 99, 300])):
         made = [made] if random.random() < 0.5 else {"config": made}
@@ -79,13 +79,13 @@ def deep(random: Random) -> Json:
 
 
 def tensor(random: Random) -> Json:
-    """Returns what stands for a symbolic tensor."""
+    """Returns the JSON form of a symbolic tensor."""
     history = [random.choice(["input_layer", "dense", "a", 3]), random.choice([0, 1, -1]), random.choice([0, 9])]
     return {"class_name": "__keras_tensor__", "config": {"keras_history": history}}
 
 
 def named(random: Random, depth: int = 0) -> Json:
-    """Returns the config of an object: of a public class with arguments of its own, or of something else."""
+    """Returns the config of an object: of a public class with suitable arguments, or of something else."""
     if random.random() < 0.6:
         module, name, kind = random.choice(classes())
         names = [name for name in _arguments(kind) if name not in ("self", "args", "kwargs")]
@@ -108,15 +108,15 @@ def _arguments(kind: Any) -> list[str]:
 
 
 def mutated(document: Json, random: Random) -> Json:
-    """Returns a copy of a document with some places changed."""
+    """Returns a copy of a document with some values changed."""
     document = _copy(document)
     for _ in range(random.choice([1, 1, 1, 2, 3, 6])):
         changed = _copy(document)
         places = list(_places(changed))
         if places:
             _change(*random.choice(places), random, places)
-            with suppress(RecursionError):  # too deep to be written: without this change
-                document = _copy(changed)  # the next change is made to no list of this module
+            with suppress(RecursionError):  # a document that is too deep to be written stays unchanged
+                document = _copy(changed)  # so that the next change does not affect the lists of this module
     return document
 
 
@@ -129,7 +129,7 @@ def _change(owner: Any, key: Any, random: Random, places: list[tuple[Any, Any]])
     if choice == 0:
         del owner[key]
     elif choice == 1:
-        other, name = random.choice(places)  # a part of the document at another place
+        other, name = random.choice(places)  # moves a part of the document to another place
         owner[key] = _copy(other[name])
     elif choice == 2 and isinstance(owner, dict):
         owner[random.choice([*TEXTS, *map(str, owner)])] = owner.pop(key)
@@ -155,7 +155,7 @@ def _places(document: Json) -> Iterator[tuple[Any, Any]]:
 
 
 def damaged(content: bytes, random: Random) -> bytes:
-    """Returns bytes that are cut, changed, doubled or others."""
+    """Returns bytes that were truncated, changed, doubled or replaced."""
     choice, where = random.randrange(6), random.randrange(len(content) + 1)
     if choice == 0:
         return content[:where]

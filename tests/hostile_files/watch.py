@@ -1,4 +1,4 @@
-"""What must not happen while a file is read? Noted by an audit hook; memory and time have limits, too."""
+"""Detects forbidden events while a file is read, with an audit hook, and limits memory and time."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from typing import Any
 import nbtf
 
 SECONDS = 20
-"""A read that takes longer hangs."""
+"""Seconds after which a read counts as hanging."""
 
 MEMORY = 2**29
-"""Bytes that all reads together may add to the address space of the process."""
+"""Maximum growth of the process's address space over all reads, in bytes."""
 
 _WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
 _NEVER = (
@@ -30,24 +30,24 @@ _NEVER = (
     *("function.__new__", "sys.setprofile", "sys.settrace", "builtins.input", "mmap.", "gc."),
 )
 _IMPORTED = ("nbtf", "encodings")
-"""Packages of which a module may be imported late: our own, and that of the text encodings of zip archives."""
+"""Packages whose modules may be imported late: nbtf, and the text encodings of zip archives."""
 
 _LANES = "<express lane of "
-"""What an op of ours compiles at its first use."""
+"""The beginning of the file name of code that an nbtf op compiles at its first use."""
 
 _COMPILERS = "fastjsonschema"
-"""With it nbformat compiles its schemas, in which nothing is from the notebook."""
+"""The package that compiles nbformat's schemas, which contain nothing from the notebook."""
 
 
 class HangError(BaseException):
-    """A read takes too long; no `Exception`, because readers turn these into refusals."""
+    """A read takes too long. Not an `Exception`, because readers turn those into errors about the file."""
 
 
 class Watch:
-    """Notes the forbidden events of a block."""
+    """Records the forbidden events of a block."""
 
     def __init__(self) -> None:
-        """Puts the hook in, which stays until the process ends."""
+        """Installs the audit hook, which stays until the process ends."""
         self.events: list[str] = []
         self._thread: int | None = None
         self._folder = ""
@@ -91,7 +91,7 @@ class Watch:
 
 
 def _called_by(package: str) -> bool:
-    """Tells whether code of a package is at work."""
+    """Returns whether code of a package is running."""
     frame = sys._getframe()
     while frame is not None:
         if frame.f_globals.get("__name__", "").partition(".")[0] == package:
@@ -101,7 +101,7 @@ def _called_by(package: str) -> bool:
 
 
 def limit_memory() -> None:
-    """Has an allocation fail that takes the process further than it may grow."""
+    """Limits the address space, so that an allocation beyond the permitted growth fails."""
     pages = int(Path("/proc/self/statm").read_text().split()[0])
     most = pages * resource.getpagesize() + MEMORY
     resource.setrlimit(resource.RLIMIT_AS, (most, resource.getrlimit(resource.RLIMIT_AS)[1]))

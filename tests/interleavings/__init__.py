@@ -1,1 +1,1 @@
-"""Every order in which the lines of two or three threads can come: explored one by one, the same each time."""
+"""Explores every order in which the lines of two or three threads can run, one by one and reproducibly."""

@@ -12,9 +12,9 @@ from tests.interleavings.scenarios import SCENARIOS
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--preemptions", type=int, default=2, help="at most so many in a schedule")
-    parser.add_argument("--limit", type=int, default=None, help="at most so many schedules of a scenario")
-    parser.add_argument("--only", default="", help="scenarios whose name contains this")
+    parser.add_argument("--preemptions", type=int, default=2, help="maximum number of preemptions per schedule")
+    parser.add_argument("--limit", type=int, default=None, help="maximum number of schedules per scenario")
+    parser.add_argument("--only", default="", help="only scenarios whose names contain this")
     arguments = parser.parse_args()
     total = failures = 0
     for scenario in SCENARIOS:

@@ -1,4 +1,4 @@
-"""Which schedules are tried: all with few preemptions, or a share of them that is the same each time."""
+"""Chooses the schedules to try: all with few preemptions, or a reproducible part of them."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from tests.interleavings.scheduler import MADE, Preemption, Schedule, Scheduler,
 
 @dataclass(frozen=True)
 class Scenario:
-    """What some threads do to one state, and what must be true of it afterwards, whatever the order."""
+    """The actions of several threads on one state, and the condition that must hold afterwards, whatever the order."""
 
     name: str
     begin: Callable[[], Any]
-    """Makes the state."""
+    """Creates the state."""
     bodies: tuple[Callable[[Any], object], ...]
-    """What each thread does with it."""
+    """The action of each thread."""
     check: Callable[[Any], None]
-    """Asserts what must be true when all have ended."""
+    """Asserts the condition after all threads have ended."""
     end: Callable[[Any], None] = lambda state: None
 
     def __str__(self) -> str:
@@ -30,15 +30,15 @@ class Scenario:
 
 
 class Failure(Exception):  # noqa: N818  # it says which schedule has failed
-    """A schedule after which something is wrong."""
+    """A schedule that violates the condition."""
 
 
 Choices = list[tuple[int, ...]]
-"""For each line of a run the other threads that could have gone on there."""
+"""For each executed line, the other threads that could have continued there."""
 
 
 def run(scenario: Scenario, schedule: Schedule, order: Sequence[int]) -> Choices:
-    """Runs one schedule; returns where others would have been possible.
+    """Runs one schedule; returns where other threads could have continued.
 
     Raises:
       Failure: something is wrong afterwards.
@@ -64,13 +64,13 @@ def _orders(scenario: Scenario) -> list[tuple[int, ...]]:
 
 
 def _warm(scenario: Scenario) -> None:
-    """Runs a scenario until caches are filled, so that the same schedule always means the same."""
+    """Runs a scenario until all caches are filled, so that a schedule always has the same effect."""
     for order in _orders(scenario) * 2:
         run(scenario, (), order)
 
 
 def schedules(scenario: Scenario, most: int) -> Iterator[Schedule]:
-    """Runs all schedules with at most so many preemptions, in all orders, and yields each."""
+    """Runs all schedules with at most `most` preemptions, in all orders, and yields each."""
 
     def after(schedule: Schedule, choices: Choices, order: Sequence[int]) -> Iterator[Schedule]:
         if len(schedule) == most:
@@ -90,7 +90,7 @@ def schedules(scenario: Scenario, most: int) -> Iterator[Schedule]:
 
 
 def explore(scenario: Scenario, preemptions: int, limit: int | None = None) -> int:
-    """Runs all schedules with at most so many preemptions, or the first so many of them; returns how many."""
+    """Runs all schedules with a limited number of preemptions, or the first `limit` of them; returns their number."""
     gc.disable()
     try:
         count = 0
@@ -106,7 +106,7 @@ def explore(scenario: Scenario, preemptions: int, limit: int | None = None) -> i
 
 
 def sample(scenario: Scenario, count: int) -> int:
-    """Runs some schedules: one preemption at lines of equal distance, then one more, drawn with a fixed seed."""
+    """Runs some schedules: one preemption at evenly spaced lines, then a second one drawn with a fixed seed."""
     gc.disable()
     try:
         _warm(scenario)

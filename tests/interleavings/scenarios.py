@@ -1,4 +1,4 @@
-"""What threads do at the same time: variables, memory, observers, restarts, generators, sessions."""
+"""Concurrent actions of threads: variables, memory, observers, restarts, generators and sessions."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.interleavings.explorer import Scenario
 
 
 def _beginning(cards: int, make: Callable[[Any], None]) -> Callable[[], Any]:
-    """Returns what makes a fresh process, and a state in it."""
+    """Returns a function that makes a fresh context and a state in it."""
 
     def begin() -> Any:
         state = SimpleNamespace(stack=ExitStack(), errors=[])
@@ -36,7 +36,7 @@ def _end(state: Any) -> None:
 # Variables
 
 Update = Callable[[Any], object]
-"""Does something to a variable of two elements."""
+"""Changes a variable of two elements."""
 
 UPDATES: dict[str, Update] = {
     "add": lambda v: v.assign_add([1.0, 1.0]),
@@ -48,7 +48,7 @@ UPDATES: dict[str, Update] = {
 
 
 def _variables(names: tuple[str, ...], cards: int, observed: bool = False) -> Scenario:
-    """Updates of one variable: what is there afterwards is what one after another would have made, in some order."""
+    """Updates one variable: the final value must be the result of the updates in some order."""
 
     def make(state: Any) -> None:
         if observed:
@@ -101,7 +101,7 @@ def _allocator(threads: int) -> Scenario:
         stats = state.allocator.stats()
         assert stats.bytes_in_use == sum(
             chunk.size for region in state.allocator.snapshot() for chunk in region.chunks if chunk.in_use
-        ) or len(state.kept)  # another thread may come between the two looks
+        ) or len(state.kept)  # another thread may run between the two reads
         state.allocator.trim()
 
     def check(state: Any) -> None:
@@ -147,7 +147,7 @@ def _record(state: Any) -> None:
 
 
 def _runtime(name: str, bodies: tuple[Callable[[Any], object], ...], cards: int) -> Scenario:
-    """Ops, observers and restarts: results are right or refused, and afterwards all is as before."""
+    """Ops, observers and restarts: each op returns the right result or an error, and the state is then as before."""
 
     def make(state: Any) -> None:
         state.results, state.heard = [], []
@@ -179,14 +179,14 @@ def _tell(state: Any) -> None:
 
 
 def _observed(bodies: tuple[Callable[[Any], object], ...]) -> Scenario:
-    """Ops on a simulated GPU that an observer is told of: of every op once, and of every piece of memory once."""
+    """Ops on a simulated GPU with an observer: it receives each op once, and each block of memory once."""
 
     def make(state: Any) -> None:
         state.results, state.errors, state.events = [], [], []
         tf.constant(1.0)
         state.undo = tf.runtime.observe(state.events.append)
         tensors = [tf.zeros([4]) for _ in range(3)]
-        while tensors:  # each leaves events of memory that wait until an op is told
+        while tensors:  # each release leaves memory events that wait for the next op's notification
             tensors.pop()
             CURRENT.context.observers.collect()
 

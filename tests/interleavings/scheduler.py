@@ -1,11 +1,11 @@
-"""How threads are made to take turns at chosen lines: one baton, and a schedule that says who gets it when.
+"""Makes threads take turns at chosen lines: they pass one baton according to a schedule.
 
-Only the thread with the baton runs. Before each line of the package it may hand the baton on, if the schedule says so:
-a schedule is a list of preemptions, each the number of a line (of all that were run) and the thread that goes on there.
-A thread that waits for a lock, or has ended, hands the baton to the first one that can run, in an order that stands
-beside the schedule. The two fix everything, and a failure can be run again.
+Only the thread with the baton runs. Before each line of the package, the schedule may pass the baton on. A schedule is
+a list of preemptions; each has the number of a line, counted over all threads, and the thread that continues there. A
+thread that waits for a lock, or has ended, passes the baton to the first thread that can run, in an order that is given
+with the schedule. Schedule and order determine the whole run, so a failure can be repeated.
 
-The locks of the package are replaced by some that the scheduler understands. If all threads wait, that is a deadlock.
+The scheduler replaces the package's locks by locks that it understands. If all threads wait, that is a deadlock.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ from nbtf._runtime import seeds
 from nbtf._runtime.context import Context
 
 PACKAGE = str(Path(nbtf.__file__).parent)
-"""Lines below this folder are where threads may be preempted."""
+"""Threads can be preempted at lines of files below this folder."""
 
 LANES = "<express lane"
-"""What the file names of generated functions begin with."""
+"""The common beginning of the file names of generated functions."""
 
 
 class Preemption(NamedTuple):
-    """Before this line, counted over all threads, this thread goes on."""
+    """The thread that continues before this line; lines are counted over all threads."""
 
     line: int
     thread: int
@@ -49,10 +49,10 @@ class _Abandoned(BaseException):
 
 
 class Scheduler:
-    """One run of some threads by a schedule."""
+    """One run of several threads with one schedule."""
 
     current: Scheduler | None = None
-    """The one that runs now; locks ask it."""
+    """The current run, which the locks use."""
 
     def __init__(self, bodies: Sequence[Callable[[], object]], schedule: Schedule, order: Sequence[int]) -> None:
         self._bodies, self._order = bodies, order
@@ -63,11 +63,11 @@ class Scheduler:
         self._over = set[int]()
         self._finished = threading.Event()
         self.choices: list[tuple[int, ...]] = []
-        """For each line that was run the other threads that could have gone on there."""
+        """For each executed line, the other threads that could have continued there."""
         self.errors: list[BaseException] = []
 
     def run(self) -> None:
-        """Runs the threads to their ends; what one of them raises is raised here."""
+        """Runs the threads to their ends; raises the error of a thread that failed."""
         threads = [threading.Thread(target=self._work, args=[number]) for number in range(len(self._bodies))]
         Scheduler.current = self
         try:
@@ -126,7 +126,7 @@ class Scheduler:
             raise _Abandoned
 
     def _pass_on(self, runner: int) -> None:
-        """Hands the baton on at the end of a thread; after an error all others end."""
+        """Passes the baton on at the end of a thread; after an error, ends all other threads."""
         left = [number for number in self._order if number not in self._over]
         if not left:
             self._finished.set()
@@ -137,15 +137,15 @@ class Scheduler:
             candidates = left
         self._batons[candidates[0]].release()
 
-    # What locks ask
+    # Methods for the locks
 
     @property
     def number(self) -> int | None:
-        """The number of the thread that asks; None for others."""
+        """Returns the number of the calling thread; None for threads outside this run."""
         return self._numbers.get(threading.get_ident())
 
     def wait_for(self, lock: TurnLock) -> None:
-        """Lets others run until a lock is free."""
+        """Lets other threads run until a lock is free."""
         runner = self.number
         assert runner is not None
         self._waits[runner] = lock
@@ -158,7 +158,7 @@ class Scheduler:
 
 
 class TurnLock:
-    """A lock of which a scheduler knows who has it."""
+    """A lock whose owner the scheduler knows."""
 
     def __init__(self, reentrant: bool = False) -> None:
         self._reentrant, self._owner, self._depth = reentrant, -2, 0
@@ -193,7 +193,7 @@ class TurnLock:
 
 
 MADE: list[TurnLock] = []
-"""Locks that were made in this run: all must be free afterwards."""
+"""Locks that were created in this run; all must be free afterwards."""
 
 
 def _lock() -> TurnLock:
@@ -208,7 +208,7 @@ def _reentrant_lock() -> TurnLock:
 
 @contextmanager
 def turn_locks() -> Generator[None]:
-    """Has the package make locks that a scheduler understands; those that exist already are replaced."""
+    """Makes the package create locks that the scheduler understands, and replaces existing ones."""
     before = _locks.threading, Context._lock, seeds._TAKING
     MADE.clear()
     _locks.threading = SimpleNamespace(Lock=_lock, RLock=_reentrant_lock, get_ident=threading.get_ident)  # pyright: ignore[reportAttributeAccessIssue]
@@ -218,4 +218,4 @@ def turn_locks() -> Generator[None]:
     finally:
         _locks.threading, Context._lock, seeds._TAKING = before
         references = [reference for reference in _locks._LOCKS if isinstance(reference(), TurnLock)]
-        _locks._LOCKS.difference_update(references)  # the end of a cell lets go of real locks alone
+        _locks._LOCKS.difference_update(references)  # the end of a cell releases only real locks

@@ -1,4 +1,4 @@
-"""`python -m tests.interrupts [--share N] [SCENARIO...]`: every point of the scenarios, or N of each; `--presses N`."""
+"""`python -m tests.interrupts [--share N] [SCENARIO...]`: tests all points, or N per scenario; or `--presses N`."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from tests.interrupts.scenarios import SCENARIOS
 
 
 def main() -> int:
-    """Runs what was asked for; returns 1 if anything was wrong."""
+    """Runs the chosen scenarios; returns 1 if any point failed."""
     parser = argparse.ArgumentParser(prog="python -m tests.interrupts", description=__doc__)
-    parser.add_argument("scenarios", nargs="*", metavar="SCENARIO", help=f"of {', '.join(SCENARIOS)}; all if none")
-    parser.add_argument("--share", type=int, help="how many points of each scenario, evenly spread")
-    parser.add_argument("--presses", type=int, help="presses stop so often in a real kernel, and does nothing else")
+    parser.add_argument("scenarios", nargs="*", metavar="SCENARIO", help=f"{', '.join(SCENARIOS)}; default: all")
+    parser.add_argument("--share", type=int, help="test this many evenly spread points per scenario")
+    parser.add_argument("--presses", type=int, help="only interrupt a real kernel this many times")
     chosen = parser.parse_args()
     if chosen.presses is not None:
         left = press(chosen.presses)

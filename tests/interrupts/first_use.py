@@ -1,4 +1,4 @@
-"""The first use of a namespace, again and again: Python is made to forget the modules, in a process of its own."""
+"""Repeats the first use of a namespace: Python forgets its modules in a separate process."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ USES: dict[str, Callable[[], object]] = {
 
 @contextmanager
 def first_use(namespace: str) -> Generator[tuple[Callable[[], Any], Callable[[], None]]]:
-    """Uses a namespace for the first time, each time."""
+    """Uses a namespace as if for the first time in each run."""
     use = USES[namespace]
     namespace_of_tf: dict[str, Any] = tf.__dict__
     modules, names, ops = set(sys.modules), dict(namespace_of_tf), dict(OPS)
@@ -42,7 +42,7 @@ def first_use(namespace: str) -> Generator[tuple[Callable[[], Any], Callable[[],
         use()
 
     class Forgetting:
-        """Forgets before each action: what the interrupt left is looked at first."""
+        """Forgets the modules before each action, after the effects of the last interrupt were checked."""
 
         def __call__(self) -> None:
             forget()

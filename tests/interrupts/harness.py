@@ -1,4 +1,4 @@
-"""What must hold after an interrupt, once the cell has ended, whatever it came in the middle of."""
+"""Checks the conditions that must hold after an interrupt at any point, once the cell has ended."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ ERRORS: tuple[type[BaseException], ...] = (KeyboardInterrupt, MemoryError)
 
 
 def survive(name: str, share: int | None = None, tell: Callable[[str], object] = print) -> tuple[int, list[str]]:
-    """Interrupts a scenario at its points; returns how many there were, and what was wrong after each.
+    """Interrupts a scenario at its points; returns their number, and the problems after each interrupt.
 
     Args:
-      name: of the scenario.
-      share: how many points, evenly spread; all when None.
-      tell: is told of what was wrong as it is found.
+      name: name of the scenario.
+      share: number of points, evenly spread; None for all.
+      tell: called with each problem when it is found.
     """
     scenario, points, failures = SCENARIOS[name], 0, list[str]()
     with scenario.start() as (action, check), _swallowed() as swallowed, _silence():
@@ -51,7 +51,7 @@ def survive(name: str, share: int | None = None, tell: Callable[[str], object] =
 
 
 def survive_apart(name: str, share: int | None) -> tuple[int, list[str]]:
-    """Does the same in a process of its own."""
+    """Does the same in a separate process."""
     program = [sys.executable, "-m", "tests.interrupts", name, *([] if share is None else ["--share", str(share)])]
     done = subprocess.run(program, capture_output=True, text=True, check=False)
     *failures, _, summary = done.stdout.splitlines() or ["", done.stderr]
@@ -63,11 +63,11 @@ def survive_apart(name: str, share: int | None) -> tuple[int, list[str]]:
 def _after(
     scenario: Scenario, action: Callable[[], Any], check: Callable[[], None], at: int, error: Any, usual: Any
 ) -> list[str]:
-    """Returns what is wrong after an error at a point."""
+    """Returns the problems after an error at a point."""
     point, wrong = "", list[str]()
     try:
         point = interrupted(action, at, error, scenario.by_line).place
-    except BaseException as other:  # whatever comes instead of the interrupt is a finding
+    except BaseException as other:  # any error other than the interrupt is a problem
         wrong.append(f"{type(other).__name__}: {other}")
     end_cell()
     if sys.exc_info()[1] is not None:
@@ -116,7 +116,7 @@ def _swallowed() -> Generator[list[str]]:
 
 @contextmanager
 def _silence() -> Generator[None]:
-    """Keeps the lines about closed scopes to itself: there are thousands."""
+    """Suppresses log lines about closed scopes, of which there are thousands."""
     logger = logging.getLogger("tensorflow")
     before, logger.disabled = logger.disabled, True
     try:

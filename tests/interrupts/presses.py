@@ -1,4 +1,4 @@
-"""The stop button of a real kernel: real signals, at moments that nobody chose."""
+"""Presses the stop button of a real kernel: sends real signals at random moments."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Any
 
 _ROOT = Path(__file__).parents[2]
 _PATIENCE = 60
-"""Seconds that a kernel may take for what takes milliseconds."""
+"""Time limit in seconds for actions of a kernel that usually take milliseconds."""
 
 _BEGIN = """
 import sys, gc
@@ -61,7 +61,7 @@ if levels != usual: wrong.append(f"{levels} bytes in use, not {usual}")
 
 
 def press(count: int, seed: int = 0) -> list[str]:
-    """Presses stop so many times; returns what was swallowed or left behind."""
+    """Presses stop `count` times; returns the interrupts that were swallowed, and what they left behind."""
     chance, failures = random.Random(seed), list[str]()
     with _kernel() as (manager, client):
         assert _run(client, _BEGIN)[0] == "ok"
@@ -119,7 +119,7 @@ def _wait_until_busy(client: Any) -> None:
 
 
 def _ended(client: Any, seconds: float) -> bool:
-    """Waits for the reply of a cell that was interrupted; says whether it came."""
+    """Waits for the reply of an interrupted cell; returns whether it came."""
     from queue import Empty
 
     try:

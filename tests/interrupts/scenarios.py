@@ -1,4 +1,4 @@
-"""What is interrupted: each scenario gets something ready, is one action, and says what must hold afterwards."""
+"""The interrupted actions: each scenario has a preparation, one action, and conditions that must hold afterwards."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Ready = tuple[Action, Check]
 
 
 class Scenario(NamedTuple):
-    """One row: `by_line` where single instructions would be too many, `apart` in a process of its own."""
+    """A scenario: `by_line` if it has too many instructions, `apart` if it needs a separate process."""
 
     start: Callable[[], AbstractContextManager[Ready]]
     by_line: bool = False
@@ -30,12 +30,12 @@ class Scenario(NamedTuple):
 
 
 def nothing() -> None:
-    """Checks nothing beyond what every scenario checks."""
+    """Checks only the conditions that apply to every scenario."""
 
 
 @contextmanager
 def op_on_the_cpu() -> Generator[Ready]:
-    """The express lane, and an op that takes the road."""
+    """The express lane, and an op on the road."""
     with machine(0):
         a, b = tf.constant([[1.0, 2.0]]), tf.constant([[3.0, 4.0]])
 
@@ -48,7 +48,7 @@ def op_on_the_cpu() -> Generator[Ready]:
 
 @contextmanager
 def constants() -> Generator[Ready]:
-    """Constants of numbers under a log, which may tell of one again after an interrupt, but never not at all."""
+    """Constants of numbers with a log, which may repeat a constant after an interrupt but must not miss one."""
     with machine(2) as context:
         x, log = tf.ones([4]), list[str]()
         numbers, lost = [0], list[int]()
@@ -59,7 +59,7 @@ def constants() -> Generator[Ready]:
             tf.roll(x, numbers[-1], 0)
             if log.count("_EagerConst") < 2:
                 lost.append(numbers[-1])
-            numbers.append(len(numbers))  # only now: after an interrupt come the same again
+            numbers.append(len(numbers))  # last, so that the same number is used again after an interrupt
             log.clear()
 
         def check() -> None:
@@ -84,7 +84,7 @@ def op_on_a_gpu() -> Generator[Ready]:
 
 @contextmanager
 def copies() -> Generator[Ready]:
-    """From one device to another, and to NumPy."""
+    """Copies from one device to another, and to NumPy."""
     with machine(2):
         a = tf.ones([4, 4])
 
@@ -98,7 +98,7 @@ def copies() -> Generator[Ready]:
 
 @contextmanager
 def device_scope() -> Generator[Ready]:
-    """Blocks inside each other, some of them with a name."""
+    """Nested blocks, some of them with a name."""
     with machine(2):
         named, a = tf.device("GPU:1"), tf.ones([2])
 
@@ -130,7 +130,7 @@ def tape_step() -> Generator[Ready]:
 
 @contextmanager
 def variable_updates() -> Generator[Ready]:
-    """On the CPU and on a GPU."""
+    """Updates of variables on the CPU and on a GPU."""
     with machine(1):
         with tf.device("CPU:0"):
             here = tf.Variable(0.0)
@@ -176,7 +176,7 @@ def _fitting(devices: int) -> Generator[Ready]:
 
 @contextmanager
 def session_run() -> Generator[Ready]:
-    """A graph with a variable that is updated, and a product on a GPU."""
+    """A graph with a variable update, and a product on a GPU."""
     from nbtf.compat import v1
 
     with machine(2), v1.Graph().as_default():
@@ -198,7 +198,7 @@ def session_run() -> Generator[Ready]:
 
 @contextmanager
 def save() -> Generator[Ready]:
-    """Weights and a whole model over those from before."""
+    """Weights and a whole model, saved over earlier ones."""
     with machine(1), tempfile.TemporaryDirectory() as folder:
         model, weights, whole = _model(), Path(folder) / "m.weights.h5", Path(folder) / "m.keras"
 
@@ -216,7 +216,7 @@ def save() -> Generator[Ready]:
 
 @contextmanager
 def view_update() -> Generator[Ready]:
-    """What a live view is told, while a recorder listens."""
+    """The updates of a live view, while a recorder is active."""
     from IPython.core.interactiveshell import InteractiveShell
     from traitlets.config import Config
 

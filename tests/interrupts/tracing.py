@@ -1,4 +1,4 @@
-"""How an error comes at a given place: before the n-th instruction, or the n-th line, of the package's own code."""
+"""Raises an error at a given point: before the n-th instruction, or the n-th line, of the package's own code."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ import nbtf
 _PACKAGE = str(Path(nbtf.__file__).parent)
 _LANES = "<express lane"
 _ACTION = "action"
-"""What the function of a scenario is called that stands for the user's code; it is interrupted, too."""
+"""Name of the scenario's function that plays the user's code; it is interrupted as well."""
 
 
 class Interrupter:
-    """Raises an error at a point; `points` counts those that came."""
+    """Raises an error at a point; `points` counts the points so far."""
 
     def __init__(self, at: int, error: type[BaseException]) -> None:
-        """Takes the number of the point, counted from 1; at 0 it only counts."""
+        """Takes the point's number, counted from 1; with 0 it only counts."""
         self.points = 0
         self._at, self._error = at, error
         self.place = ""
@@ -38,7 +38,7 @@ class Interrupter:
 
 
 def _counts(code: CodeType) -> bool:
-    """Whether the points of a function count: the package's own, and the action's."""
+    """Returns whether a function's points count: in the package itself and in the action they do."""
     return code.co_filename.startswith((_PACKAGE, _LANES)) or code.co_name.startswith(_ACTION)
 
 
@@ -54,7 +54,7 @@ def _handler_edges(code: CodeType) -> frozenset[int]:
 
 @contextmanager
 def _traced(interrupter: Interrupter, by_line: bool) -> Generator[None]:
-    """Tells an interrupter of the points of this thread, by `sys.settrace`."""
+    """Reports this thread's points to an interrupter, by `sys.settrace`."""
 
     def enter(frame: FrameType, event: str, _: object) -> Any:
         if not _counts(frame.f_code):
@@ -78,11 +78,11 @@ def _traced(interrupter: Interrupter, by_line: bool) -> Generator[None]:
 
 if sys.version_info >= (3, 12):
     _TOOL = 4
-    """Neither a debugger's number nor that of coverage or a profiler."""
+    """A tool number that neither debuggers nor coverage nor profilers use."""
 
     @contextmanager
     def _monitored(interrupter: Interrupter, by_line: bool) -> Generator[None]:
-        """Tells an interrupter of the points of this thread, by `sys.monitoring`."""
+        """Reports this thread's points to an interrupter, by `sys.monitoring`."""
         monitoring, thread = sys.monitoring, threading.get_ident()
 
         def step(code: CodeType, position: int) -> Any:
@@ -123,6 +123,6 @@ def interrupted(action: Callable[[], object], at: int, error: type[BaseException
     except Exception:
         if error is KeyboardInterrupt or not interrupter.place:
             raise
-        came = True  # lack of memory is told in TensorFlow's words
+        came = True  # a lack of memory raises TensorFlow's error
     assert came or not interrupter.place or error is not KeyboardInterrupt, f"swallowed at {interrupter.place}"
     return interrupter

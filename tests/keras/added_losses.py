@@ -1,8 +1,8 @@
-"""What do layers add to the loss: every kind of loss, in every kind of model, used in every way, beside TensorFlow.
+"""Compares the losses that layers add with TensorFlow's: every kind of loss, model and use.
 
 python -m tests.keras.added_losses                         # the whole table
-python -m tests.keras.added_losses --only "functional | "  # rows whose names begin so
-python -m tests.keras.added_losses --record                # records it anew, where TensorFlow is installed
+python -m tests.keras.added_losses --only "functional | "  # only rows whose names begin with this
+python -m tests.keras.added_losses --record                # records the table again; needs TensorFlow
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ Y = np.ones((4, 2), "float32")
 
 
 def layers_of(tf: Any) -> dict[str, Callable[[], Any]]:
-    """The layers that add something to the loss, each in another way."""
+    """Returns the layers that add to the loss, each in a different way."""
     keras = tf.keras
     layers, registered = keras.layers, keras.utils.register_keras_serializable("losses")
 
@@ -82,7 +82,7 @@ def layers_of(tf: Any) -> dict[str, Callable[[], Any]]:
 
 
 def models_of(tf: Any) -> dict[str, Callable[[Callable[[], Any]], Any]]:
-    """The kinds of models, made around such a layer."""
+    """Returns the kinds of models, each built around such a layer."""
     keras = tf.keras
     layers = keras.layers
 
@@ -171,7 +171,7 @@ def loop(tf: Any, wrap: Callable[[Any], Any]) -> Callable[[Any], list[float]]:
 
 
 def uses_of(tf: Any) -> dict[str, Callable[[Any], Any]]:
-    """The ways to use a model; each returns losses."""
+    """Returns the ways to use a model; each returns losses."""
     keras = tf.keras
 
     def saved(model: Any) -> list[float]:
@@ -226,7 +226,7 @@ Row = tuple[str, str, str]
 
 
 def rows(tf: Any) -> Iterator[tuple[Row, Callable[[], Any]]]:
-    """Yields the names of each row, and what computes its losses; a few layers stand for all inside inner models."""
+    """Yields each row's names and a function that computes its losses; inner models use only a few of the layers."""
     layers, models, uses = layers_of(tf), models_of(tf), uses_of(tf)
     for model in models:
         for layer in layers if model in PLAIN else FEW:
@@ -248,12 +248,12 @@ def answer(compute: Callable[[], Any]) -> Any:
 
 
 def recorded() -> dict[str, Any]:
-    """TensorFlow's answers by the names of rows."""
+    """Returns TensorFlow's answers by row name."""
     return json.loads(RECORDED.read_text()) if RECORDED.exists() else {}
 
 
 def agree(expected: Any, actual: Any) -> bool:
-    """Tells whether losses are the same as far as float32 goes."""
+    """Returns whether losses agree to the precision of float32."""
     if isinstance(expected, str) or isinstance(actual, str):
         return expected == actual
     return len(expected) == len(actual) and all(
@@ -263,8 +263,8 @@ def agree(expected: Any, actual: Any) -> bool:
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.keras.added_losses")
-    parser.add_argument("--only", default="", help="how the names of rows begin")
-    parser.add_argument("--record", action="store_true", help="record TensorFlow's answers, beside those of other rows")
+    parser.add_argument("--only", default="", help="only rows whose names begin with this")
+    parser.add_argument("--record", action="store_true", help="record TensorFlow's answers; other rows are kept")
     chosen = parser.parse_args()
     warnings.simplefilter("ignore")
     tf = importlib.import_module("tensorflow" if chosen.record else "nbtf")
@@ -284,7 +284,7 @@ def main() -> int:
 
 
 def write(table: dict[str, Any]) -> None:
-    """Writes TensorFlow's answers, a row in each line."""
+    """Writes TensorFlow's answers, one row per line."""
     lines = [f" {json.dumps(row)}: {json.dumps(values)}" for row, values in table.items() if values is not None]
     RECORDED.write_text("{\n" + ",\n".join(lines) + "\n}\n")
 

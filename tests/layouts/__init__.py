@@ -1,1 +1,1 @@
-"""Does every kernel give the same results in every memory layout, and on every path that runs it?"""
+"""Does every kernel return the same results for every memory layout, and on every path that runs it?"""

@@ -1,6 +1,6 @@
-"""Does every kernel give the same results in every memory layout, and on every path that runs it?
+"""Does every kernel return the same results for every memory layout, and on every path that runs it?
 
-python -m tests.layouts                      # 20 cases of every subject; a case is run on five paths
+python -m tests.layouts                      # 20 cases per subject; each case is run on five paths
 python -m tests.layouts --all                # all cases of every subject
 python -m tests.layouts --calls 100 --seed 7 --only gelu
 """
@@ -19,10 +19,10 @@ from tests.layouts.subjects import subjects
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.layouts", description=str(__doc__).partition("\n")[0])
-    parser.add_argument("--calls", type=int, default=20, help="cases of each subject")
+    parser.add_argument("--calls", type=int, default=20, help="cases per subject")
     parser.add_argument("--all", action="store_true", help="run all cases")
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--only", default="", help="a part of the subjects' names")
+    parser.add_argument("--only", default="", help="only subjects whose names contain this")
     chosen = parser.parse_args()
     warnings.simplefilter("ignore")
     report, began_at, count = Report(), time.monotonic(), 0

@@ -21,14 +21,14 @@ def fortran(array: Array) -> Array:
 
 
 def transposed(array: Array) -> Array:
-    """Returns a transposed view of a copy whose axes are rotated: from rank 3 on it has neither order."""
+    """Returns a transposed view of a copy with rotated axes; from rank 3, it has neither C nor Fortran order."""
     if array.ndim < 2:
         return contiguous(array)[...]
     return np.moveaxis(np.array(np.moveaxis(array, 0, -1), order="C"), -1, 0)
 
 
 def every_second(array: Array) -> Array:
-    """Returns a view of every second element along each axis; in between lies what nobody expects."""
+    """Returns a view of every second element along each axis; the elements between have unexpected values."""
     wide = np.empty([2 * length for length in array.shape], array.dtype)
     wide[...] = array.flat[0] if array.size else 0
     view = wide[(*[slice(None, None, 2)] * array.ndim, ...)]
@@ -43,24 +43,24 @@ def backwards(array: Array) -> Array:
 
 
 def broadcast(array: Array) -> Array:
-    """Returns the first row again and again without taking memory: its stride is 0."""
+    """Returns the first row repeated without using memory: its stride is 0."""
     return np.broadcast_to(contiguous(array[:1]), array.shape) if array.ndim else contiguous(array)[...]
 
 
 def broadcast_columns(array: Array) -> Array:
-    """Returns the first element of each row again and again."""
+    """Returns the first element of each row, repeated."""
     return np.broadcast_to(contiguous(array[..., :1]), array.shape) if array.ndim else contiguous(array)[...]
 
 
 def offset(array: Array) -> Array:
-    """Returns a view that begins behind another element."""
+    """Returns a view that begins after another element."""
     behind = np.empty(array.size + 1, array.dtype)
     behind[1:] = array.reshape(-1)
     return behind[1:].reshape(array.shape)
 
 
 def unaligned(array: Array) -> Array:
-    """Returns a view that begins at an odd address; references must be aligned, so texts only begin later."""
+    """Returns a view at an odd address; object references must be aligned, so strings only begin later."""
     if array.dtype == object:
         return offset(array)
     view = np.empty(array.nbytes + 1, np.uint8)[1:].view(array.dtype).reshape(array.shape)
@@ -85,7 +85,7 @@ LAYOUTS: dict[str, Callable[[Array], Array]] = {
 
 
 def rearranged(value: Any, change: Callable[[Array], Array]) -> Any:
-    """Returns nested arguments with other arrays in the place of arrays."""
+    """Returns nested arguments with their arrays replaced."""
     if isinstance(value, np.ndarray):
         return change(value)
     if type(value) in (list, tuple):
@@ -103,4 +103,4 @@ SHAPES: dict[str, Callable[[Array], Array]] = {
     "no column": lambda array: array[..., :0] if array.ndim else array,
     "one column": lambda array: array[..., :1] if array.ndim else array,
 }
-"""What is taken of each array of a call. What does not fit is refused in the same words everywhere."""
+"""The layouts for each array of a call. Arrays that do not fit raise the same error everywhere."""

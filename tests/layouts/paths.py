@@ -1,4 +1,4 @@
-"""The paths that run an op, and what a subject gives on each: values, values under a tape, and gradients."""
+"""The paths that run an op, and a subject's results on each: values, values under a tape, and gradients."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ Change = Callable[[Array], Array]
 
 @dataclass(frozen=True)
 class Path:
-    """How ops are run: on which device, with or without an observer, one by one or in a traced function."""
+    """How ops run: on which device, with or without an observer, eagerly or in a traced function."""
 
     device: str
     observed: bool
@@ -37,21 +37,21 @@ class Path:
 
     @contextmanager
     def open(self) -> Generator[None]:
-        """Makes this the path of all ops of a block."""
+        """Makes all ops of a block use this path."""
         cards = simulated_machine(1, "Tesla K20m") if self.device == "GPU" else None
         with use_context(Context(cards, environ={}) if cards else Context(environ={})) as context:
             if self.observed and self.device == "CPU":
                 context.observers.add(_ignore)
                 yield
             elif self.observed:
-                with tf.runtime.recording():  # its lane for simulated GPUs is another path
+                with tf.runtime.recording():  # its lane for simulated GPUs is a different path
                     yield
             else:
                 yield
 
 
 def _ignore(event: object) -> None:
-    """Takes an event: a context with an observer sends every op down the road."""
+    """Receives an event: a context with an observer sends every op down the road."""
 
 
 REFERENCE = {device: Path(device, observed=True) for device in ("CPU", "GPU")}
@@ -66,24 +66,24 @@ PATHS = [
 
 @dataclass
 class Outcome:
-    """What a call gave: arrays, or the class and text of an error; and whether it changed what it read."""
+    """The outcome of a call: arrays, or an error's class and text; and whether the call changed its inputs."""
 
     arrays: list[Array] | None
     error: str = ""
     upstream: list[Array] | None = None
-    """Gradients of the results that those of the inputs were computed from."""
+    """The gradients of the results from which the inputs' gradients were computed."""
     changed_input: bool = False
 
 
 def outcome(subject: Subject, path: Path, args: Sequence[Any], change: Change, upstream: list[Array] | None) -> Outcome:
-    """Calls a subject in the open path.
+    """Calls a subject on the current path.
 
     Args:
-      subject: what is called.
-      path: the path that is open.
-      args: arguments, with arrays where tensors belong.
-      change: gives the array of each tensor another layout.
-      upstream: gradients of the results; made to fit if None.
+      subject: subject to call.
+      path: the current path.
+      args: arguments, with arrays instead of tensors.
+      change: gives each tensor's array a different layout.
+      upstream: gradients of the results; None creates suitable ones.
     """
     tf.random.set_seed(7)
     laid_out = LaidOut(change)
@@ -100,12 +100,12 @@ def outcome(subject: Subject, path: Path, args: Sequence[Any], change: Change, u
         grads = [laid_out.tensor(as_tensor(array)) for array in upstream]
         taped = (_traced_gradients(subject) if path.traced else _gradients(subject))(inputs, grads)
         return Outcome(_arrays([*plain, *taped]), upstream=upstream, changed_input=laid_out.has_changed())
-    except Exception as error:  # whatever a call raises is its answer
+    except Exception as error:  # any error is the call's answer
         return Outcome(None, f"{type(error).__name__}: {error}")
 
 
 def _traced(subject: Subject) -> Callable[..., Any]:
-    """Returns a function that traces a subject: arguments that are no tensors stay as they are."""
+    """Returns a function that traces a subject; arguments that are not tensors are unchanged."""
     return _of_tensors(lambda args: subject.function(*args, **subject.kwargs))
 
 
@@ -125,7 +125,7 @@ def _of_tensors(compute: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _gradients(subject: Subject) -> Callable[..., list[Any]]:
-    """Returns a function of arguments and of the results' gradients: it returns the results and the inputs' ones."""
+    """Returns a function of the arguments and the results' gradients that returns results and input gradients."""
 
     def compute(args: Any, upstream: list[Any]) -> list[Any]:
         leaves = [leaf for leaf in flat(args) if getattr(leaf, "dtype", None) in CONTINUOUS]
@@ -148,20 +148,20 @@ def _arrays(results: Sequence[Any]) -> list[Array]:
 
 
 class LaidOut:
-    """Makes tensors whose arrays have a layout, and remembers what they hold."""
+    """Creates tensors whose arrays have a given layout, and remembers their values."""
 
     def __init__(self, change: Change) -> None:
         self._change = change
         self._contents: list[tuple[Array, Array]] = []
 
     def tensor(self, tensor: Tensor) -> Tensor:
-        """Gives the array of a new tensor the layout."""
+        """Gives a new tensor's array the layout."""
         tensor._array = self._change(tensor._array)
         self._contents.append((tensor._array, np.array(tensor._array)))
         return tensor
 
     def arguments(self, args: Any) -> Any:
-        """Returns arguments with tensors in the place of arrays; variables get the layout, too."""
+        """Returns arguments with tensors instead of arrays; variables also get the layout."""
         return self._laid_out(tensors(args))
 
     def _laid_out(self, value: Any) -> Any:
@@ -174,7 +174,7 @@ class LaidOut:
         return value
 
     def has_changed(self) -> bool:
-        """Tells whether somebody has written into a tensor."""
+        """Returns whether a tensor's values were overwritten."""
         return any(
             now.tolist() != before.tolist() if now.dtype == object else now.tobytes() != before.tobytes()
             for now, before in self._contents

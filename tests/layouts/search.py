@@ -1,4 +1,4 @@
-"""Calls subjects over all layouts, lengths and dtypes on all paths, and compares what they give."""
+"""Calls subjects with all layouts, lengths and dtypes on all paths, and compares the results."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.layouts.paths import PATHS, REFERENCE, Outcome, Path, outcome
 from tests.layouts.subjects import Subject, cast
 
 TOLERANCES = {"float16": 2e-2, "float32": 1e-4, "float64": 1e-9, "complex64": 1e-4, "complex128": 1e-9}
-"""Of the largest number: other layouts are added up in another order."""
+"""Tolerance relative to the largest number: other layouts are summed in a different order."""
 
 
 class Case(NamedTuple):
@@ -29,13 +29,13 @@ class Case(NamedTuple):
 
 @dataclass
 class Report:
-    """What was found."""
+    """The results of the search."""
 
     counts: Counter[str] = field(default_factory=Counter)
     failures: list[str] = field(default_factory=list)
 
     def note(self, subject: Subject, case: Case, path: Path, difference: str | None) -> None:
-        """Counts a call, and keeps what is wrong with it."""
+        """Counts a call and records its failures."""
         self.counts["calls"] += 1
         if difference:
             arguments = f"{case.dtype or 'own dtype'}, {case.shape}, {case.layout}"
@@ -43,13 +43,13 @@ class Report:
 
 
 def cases_of(subject: Subject, limit: int | None, seed: int) -> Sequence[Case]:
-    """Returns all cases of a subject, or so many of them by chance."""
+    """Returns all cases of a subject, or a random selection of `limit` cases."""
     cases = [Case(*parts) for parts in itertools.product(LAYOUTS, SHAPES, subject.dtypes)]
     return cases if limit is None else random.Random(f"{seed} {subject.name}").sample(cases, min(limit, len(cases)))
 
 
 def search(subject: Subject, cases: Sequence[Case], report: Report) -> None:
-    """Calls a subject in each of the cases, on every path."""
+    """Calls a subject in each case, on every path."""
     references: dict[str, list[Outcome]] = {}
     for device, path in REFERENCE.items():
         with path.open():
@@ -64,7 +64,7 @@ def search(subject: Subject, cases: Sequence[Case], report: Report) -> None:
         with path.open():
             for case, reference in zip(cases, references[path.device], strict=True):
                 if path.traced and reference.arrays is None:
-                    continue  # what does not fit may be refused sooner, in other words
+                    continue  # invalid arguments may be rejected earlier, with a different message
                 args = _arguments(subject, case)
                 actual = outcome(subject, path, args, LAYOUTS[case.layout], reference.upstream)
                 report.note(subject, case, path, difference(reference, actual))
@@ -80,7 +80,7 @@ def _reference(subject: Subject, path: Path, case: Case) -> Outcome:
 
 
 def difference(expected: Outcome, actual: Outcome) -> str | None:
-    """Returns in words how two outcomes differ; None if they do not."""
+    """Returns a description of the difference between two outcomes; None if they are equal."""
     if actual.changed_input:
         return "an input was written to"
     if expected.arrays is None or actual.arrays is None:
@@ -94,7 +94,7 @@ def difference(expected: Outcome, actual: Outcome) -> str | None:
 
 
 def differing(expected: Array, actual: Array) -> str | None:
-    """Returns in words how two arrays differ."""
+    """Returns a description of the difference between two arrays."""
     if (expected.dtype, expected.shape) != (actual.dtype, actual.shape):
         return f"{expected.dtype}{expected.shape} expected, {actual.dtype}{actual.shape} came"
     if expected.dtype.kind not in "fc":

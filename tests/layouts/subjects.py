@@ -1,4 +1,4 @@
-"""What is called: the samples of all ops, the kernels that stand for several ops, activations, layers, optimizers."""
+"""The subjects: samples of all ops, kernels that replace several ops, activations, layers and optimizers."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def subjects() -> Iterator[Subject]:
 
 
 def samples() -> Iterator[Subject]:
-    """Yields the samples of all ops; several of one function are numbered."""
+    """Yields the samples of all ops; several samples of one function are numbered."""
     counts: dict[str, int] = {}
     for sample in all_samples():
         number = counts[str(sample)] = counts.get(str(sample), 0) + 1
@@ -78,7 +78,7 @@ def samples() -> Iterator[Subject]:
 
 
 def fused_kernels() -> Iterator[Subject]:
-    """Yields the kernels that stand for several ops."""
+    """Yields the kernels that replace several ops."""
     for name, (kernel, arrays, attrs) in CASES.items():
         is_large = any(array.size > 10_000 for array in arrays)
         if not is_large:
@@ -96,7 +96,7 @@ WIDE = np.linspace(-4.0, 4.0, 24, dtype=np.float32).reshape(2, 3, 4)
 
 
 def activations() -> Iterator[Subject]:
-    """Yields every function of `tf.keras.activations` of one argument, alone and behind a layer that permutes axes."""
+    """Yields every function of `tf.keras.activations` of one argument, alone and after a layer that permutes axes."""
     for name, function in inspect.getmembers(tf.keras.activations, inspect.isfunction):
         if name in ("serialize", "deserialize", "get"):
             continue
@@ -137,7 +137,7 @@ LAYERS: dict[str, tuple[Callable[[], Any], tuple[int, ...]]] = {
 
 
 def layers() -> Iterator[Subject]:
-    """Yields layers whose weights are laid out as well."""
+    """Yields layers whose weights also get the layout."""
     for name, (make, shape) in LAYERS.items():
         numbers = np.random.default_rng(3).normal(0.0, 1.0, shape).astype("float32")
         if name == "Embedding":
@@ -154,7 +154,7 @@ def _weights_of(make: Callable[[], Any], numbers: Array) -> list[Array]:
 
 
 def _with_weights(make: Callable[[], Any]) -> Callable[..., Any]:
-    """Returns a function of inputs and weights, which become the very arrays of a layer's variables."""
+    """Returns a function of inputs and weights, which uses these arrays directly as a layer's variables."""
 
     def call(x: Any, weights: Sequence[Any]) -> Any:
         tf.keras.utils.set_random_seed(5)
@@ -182,7 +182,7 @@ OPTIMIZERS: dict[str, dict[str, Any]] = {
     "Lion": {},
     "Ftrl": {"l1_regularization_strength": 0.01},
 }
-"""Every optimizer, with arguments that make it take most of its ops."""
+"""Every optimizer, with arguments that make it use most of its ops."""
 
 
 def optimizers() -> Iterator[Subject]:
@@ -215,7 +215,7 @@ def _steps(name: str, settings: dict[str, Any], traced: bool) -> Callable[..., A
 
 
 def whole_programs() -> Iterator[Subject]:
-    """Yields datasets and training, which take arrays without asking ops."""
+    """Yields datasets and training, which use arrays outside ops."""
     numbers = np.random.default_rng(6).normal(0.0, 1.0, (4, 3, 2)).astype("float32")
     yield Subject("dataset", _batches, [numbers], {}, ("", "float64"))
     yield Subject("fit of tensors", _trained(lambda x: x), [numbers])
@@ -228,7 +228,7 @@ def _batches(x: Any) -> list[Any]:
 
 
 def _trained(form: Callable[[Any], Any]) -> Callable[..., Any]:
-    """Returns a function that trains a model on inputs in a form; it returns weights and predictions."""
+    """Returns a function that trains a model on inputs in one form; it returns weights and predictions."""
 
     def call(x: Any) -> list[Any]:
         tf.keras.utils.set_random_seed(8)

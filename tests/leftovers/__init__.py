@@ -1,1 +1,1 @@
-"""Does a block change what comes after it?"""
+"""Does a block change the behaviour of the code after it?"""

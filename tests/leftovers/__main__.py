@@ -1,8 +1,8 @@
-"""Does a block, or an error in it, change what comes after it?
+"""Does a block, or an error in it, change the behaviour of the code after it?
 
-python -m tests.leftovers                          # every block left in every way, then the features: minutes
-python -m tests.leftovers --calls 1                # then all public functions and the samples of all ops too
-python -m tests.leftovers --only "tf.Graph" -v     # with both answers
+python -m tests.leftovers                          # leaves every block in every way, then tests the features: minutes
+python -m tests.leftovers --calls 1                # also tests all public functions and the samples of all ops
+python -m tests.leftovers --only "tf.Graph" -v     # prints both answers
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from tests.leftovers.blocks import cases
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.leftovers", description=str(__doc__).partition("\n")[0])
-    parser.add_argument("--calls", type=int, default=0, help="of each public function")
-    parser.add_argument("--only", default="", help="how names of blocks begin")
-    parser.add_argument("-v", action="store_true", dest="tells_answers", help="both answers where they differ")
+    parser.add_argument("--calls", type=int, default=0, help="calls per public function")
+    parser.add_argument("--only", default="", help="only blocks whose names begin with this")
+    parser.add_argument("-v", action="store_true", dest="tells_answers", help="print both answers if they differ")
     chosen = parser.parse_args()
     calls = entry_points(chosen.calls)
     expected = answers_after(lambda: None, calls)
@@ -36,7 +36,7 @@ def main() -> int:
         sys.stdout.flush()
     print(
         f"{len(blocks)} ways to leave a block x {len(calls)} entry points = {len(blocks) * len(calls)} pairs; "
-        f"{len(seen)} differ, of {len(set(seen))} entry points; {len(unstable)} answer anew each time"
+        f"{len(seen)} differ, from {len(set(seen))} entry points; {len(unstable)} change with every call"
     )
     return min(1, len(seen))
 

@@ -1,4 +1,4 @@
-"""What entry points answer in a fork of this process, and how two answers are compared."""
+"""Runs entry points in a fork of this process, and compares their answers."""
 
 from __future__ import annotations
 
@@ -27,17 +27,17 @@ from tests.ops.samples import all_samples
 Calls = Mapping[str, Callable[[], Any]]
 
 SECONDS = 20
-"""A call that takes longer is ended."""
+"""Seconds after which a call is stopped."""
 
 _CHANGING = ("tf.config.", "tf.runtime.set_", "tf.debugging.set_", "tf.debugging.enable", "tf.debugging.disable")
-"""How functions begin that are there to change what comes after them."""
+"""Prefixes of functions whose purpose is to change the code after them."""
 
 
 def entry_points(calls: int) -> dict[str, Callable[[], Any]]:
     """Returns the features, the samples of all ops and calls of all public functions, by name.
 
     Args:
-      calls: of each public function; 0 for the features alone.
+      calls: number of calls per public function; 0 for only the features.
     """
     if not calls:
         return dict(FEATURES)
@@ -53,7 +53,7 @@ def entry_points(calls: int) -> dict[str, Callable[[], Any]]:
 
 
 def _run_sample(sample: Any, path: str | None) -> Any:
-    """Runs a sample of the function that has its public name now."""
+    """Runs a sample with the function that its public name refers to now."""
     function: Any = sample.function
     if path is not None:
         function = tf
@@ -64,7 +64,7 @@ def _run_sample(sample: Any, path: str | None) -> Any:
 
 
 def answers_after(leave: Callable[[], Any], calls: Calls) -> dict[str, str]:
-    """Returns what calls answer in a fork of this process, after something else was done there."""
+    """Returns the calls' answers in a fork of this process, after `leave` was called there."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "answers.json"
         child = os.fork()
@@ -75,7 +75,7 @@ def answers_after(leave: Callable[[], Any], calls: Calls) -> dict[str, str]:
 
 
 def _answer_all(leave: Callable[[], Any], calls: Calls, path: Path) -> None:
-    """In the fork: does it all and ends."""
+    """Runs `leave` and all calls in the fork, then ends the fork."""
     try:
         nothing = os.open(os.devnull, os.O_RDWR)
         for stream in (0, 1, 2):
@@ -97,9 +97,9 @@ def _end_call(*_: object) -> None:
 
 
 def _answer(call: Callable[[], Any]) -> str:
-    """Returns what a call printed, logged and returned or raised, and where its tensors are, as text."""
+    """Returns a call's output, logs, result or error, and its tensors' devices, as text."""
     tf.random.set_seed(5)
-    np.random.seed(5)  # what shuffles by NumPy's old state
+    np.random.seed(5)  # for functions that shuffle with NumPy's legacy state
     printed, logged = io.StringIO(), logging.StreamHandler(io.StringIO())
     logger = tf.get_logger()
     logger.addHandler(logged)
@@ -107,7 +107,7 @@ def _answer(call: Callable[[], Any]) -> str:
     try:
         with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(printed):
             result = _described(call())
-    except BaseException as error:  # SystemExit too is an answer
+    except BaseException as error:  # SystemExit is an answer, too
         result = f"{type(error).__name__}: {error}"
     finally:
         signal.alarm(0)
@@ -132,7 +132,7 @@ def _leaf(leaf: Any) -> str:
 
 def _without_numbers(text: str) -> str:
     """Returns a text without addresses, temporary folders and the numbers behind automatic names."""
-    text = re.sub(r".* triggered tf.function retracing.*\n", "", text)  # counts calls of before, as in TensorFlow
+    text = re.sub(r".* triggered tf.function retracing.*\n", "", text)  # counts earlier calls, as in TensorFlow
     text = re.sub(r"0x[0-9a-f]+|id=\d+|/tmp/\w+", "@", text)
     return re.sub(r"(?<=[a-z])_\d+\b", "_N", text)
 
@@ -146,4 +146,4 @@ def differences(expected: Mapping[str, str], after: Mapping[str, str]) -> dict[s
 
 
 if __name__ == "__main__":
-    sys.exit("this is a part of python -m tests.leftovers")
+    sys.exit("Run python -m tests.leftovers instead: this module is a part of it.")

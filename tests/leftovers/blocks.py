@@ -1,4 +1,4 @@
-"""Every block that a program can open, and every function that is called while another is traced, mapped or watched.
+"""Every block that a program can open, and every function that is called while another is traced, mapped or recorded.
 
 A block is a function that runs a body inside it. `BLOCKS` has a row for each public name whose object is a context
 manager or returns one; `tests/leftovers/test_leftovers.py` walks the public names and fails if a row is missing.
@@ -148,7 +148,7 @@ def _recorder(body: Body) -> None:
 
 
 def _switched(on: Callable[[], object], off: Callable[[], object]) -> Block:
-    """Returns a block of a setting that the program switches, and switches back."""
+    """Returns a block in which the program changes a setting, and then restores it."""
 
     def run(body: Body) -> None:
         on()
@@ -383,7 +383,7 @@ BLOCKS: dict[str, Block] = {
     "tf.summary.SummaryWriter.as_default": _summary_writer,
     "tf.summary.record_if": _of(lambda: tf.summary.record_if(True)),
 }
-"""The blocks by their public name, and by what else is said of them after a comma or a word."""
+"""The blocks by public name, with a variant after a comma or a word."""
 
 PROCESSES = frozenset(
     {
@@ -393,18 +393,18 @@ PROCESSES = frozenset(
         "tf.distribute.cluster_resolver.SlurmClusterResolver",
     }
 )
-"""Blocks that start other processes; `tests/cluster` looks at what they leave."""
+"""Blocks that start other processes; `tests/cluster` tests their effects."""
 
 
-# How a block is left
+# Ways to leave a block
 
 
 class BodyError(Exception):
-    """What a body raises."""
+    """The error that a body raises."""
 
 
 def work() -> None:
-    """Does in a block what programs do there; what is refused there is refused."""
+    """Does typical work in a block; ignores work that the block rejects."""
     matrix = tf.constant([[1.0, 2.0], [3.0, 4.0]])
     for step in (
         lambda: tf.matmul(matrix, matrix),
@@ -418,7 +418,7 @@ def work() -> None:
     ):
         try:
             step()
-        except Exception:  # a block may refuse what it likes
+        except Exception:  # a block may reject this
             pass
 
 
@@ -436,7 +436,7 @@ def _failing_op() -> None:
 
 
 def _open_inside() -> None:
-    """Leaves blocks open inside, which the end of the outer one closes."""
+    """Leaves inner blocks open, which the end of the outer block closes."""
     work()
     tf.device("GPU:0").__enter__()
     tf.GradientTape().__enter__()
@@ -452,7 +452,7 @@ EXITS: dict[str, Body] = {
     "exit": _raising(SystemExit()),
     "left open": _open_inside,
 }
-"""Bodies: a block ends after its last line, by an error, or by the end of a block around what it left open."""
+"""Bodies: a block ends after its last line, with an error, or with the end of a block around one that it left open."""
 
 ENTRIES: dict[str, Body] = {
     "tf.device of no device": lambda: tf.device("nonsense").__enter__(),
@@ -474,7 +474,7 @@ ENTRIES: dict[str, Body] = {
     "tf.device left before what is inside": lambda: _crossed(tf.device("GPU:1"), tf.GradientTape()),
     "a strategy left before what is inside": lambda: _crossed(_strategy().scope(), tf.device("GPU:1")),
 }
-"""Blocks that are entered or left as they must not be."""
+"""Blocks that are entered or left incorrectly."""
 
 
 def _crossed(outer: Any, inner: Any) -> None:
@@ -490,7 +490,7 @@ def _crossed(outer: Any, inner: Any) -> None:
 
 
 def cases() -> dict[str, Body]:
-    """Returns everything that may leave something, by name."""
+    """Returns every block that may have an effect afterwards, by name."""
     return {
         **{f"{name}: {end}": _case(block, body) for name, block in BLOCKS.items() for end, body in EXITS.items()},
         **ENTRIES,

@@ -1,4 +1,4 @@
-"""What a program may do after a block: each feature returns what it printed, computed or was refused.
+"""Features that a program may use after a block; each returns its output, its result or its error.
 
 The calls of `tests/hostile` and the samples of `tests/ops` are entry points too; these are the ones that take more than
 a call.
@@ -185,7 +185,7 @@ def recording() -> Any:
 def observers() -> Any:
     events: list[str] = []
     x, y = _matrix(), _matrix()
-    gc.collect()  # what the block has left to the garbage collector is freed before
+    gc.collect()  # first frees objects that the block has left to the garbage collector
     undo = tf.runtime.observe(lambda event: events.append(type(event).__name__))
     tf.add(x, y)
     undo()
@@ -234,7 +234,7 @@ def same_objects() -> Any:
 
 
 KEPT: dict[str, Any] = {"relu": tf.nn.relu, "reshape": tf.reshape, "cond": tf.cond, "case": tf.case}
-"""Functions that a program imported before."""
+"""Functions that a program imported earlier."""
 
 
 def kept_functions_in_a_graph() -> Any:

@@ -1,1 +1,1 @@
-"""Would the tests notice if a line were wrong?"""
+"""Would the tests notice a wrong line?"""

@@ -1,6 +1,6 @@
-"""Would the tests notice if a line were wrong?
+"""Would the tests notice a wrong line?
 
-python -m tests.mutation                            # 20 mutants of each file
+python -m tests.mutation                            # 20 mutants per file
 python -m tests.mutation --each 1000 --only placement
 """
 
@@ -15,14 +15,14 @@ from tests.mutation.targets import EQUIVALENT, TARGETS
 from tests.mutation.trial import ROOT, are_noticed
 
 SHARE = 0.97
-"""Of the mutants that make a difference, so many must be noticed."""
+"""Required share of detected mutants, among those that change behaviour."""
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.mutation", description=str(__doc__).partition("\n")[0])
-    parser.add_argument("--each", type=int, default=20, help="mutants of each file")
+    parser.add_argument("--each", type=int, default=20, help="mutants per file")
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--only", default="", help="a part of the file's name")
+    parser.add_argument("--only", default="", help="only files whose names contain this")
     chosen = parser.parse_args()
     noticed = count = 0
     for file, tests in TARGETS.items():
@@ -37,10 +37,10 @@ def main() -> int:
         for mutant, is_noticed in zip(tried, are_noticed(file, source, tried, tests), strict=True):
             if not is_noticed:
                 missed += 1
-                print(f"{file}:{mutant.line}: {mutant.before!r} -> {mutant.after!r} is not noticed", flush=True)
-        print(f"{file}: {len(tried) - missed} of {len(tried)} noticed, of {len(mutants)}", flush=True)
+                print(f"{file}:{mutant.line}: {mutant.before!r} -> {mutant.after!r} is not detected", flush=True)
+        print(f"{file}: {len(tried) - missed} of {len(tried)} detected; {len(mutants)} in all", flush=True)
         noticed, count = noticed + len(tried) - missed, count + len(tried)
-    print(f"{noticed} of {count} mutants noticed, {noticed / max(1, count):.1%}; seed {chosen.seed}")
+    print(f"{noticed} of {count} mutants detected, {noticed / max(1, count):.1%}; seed {chosen.seed}")
     return int(noticed < SHARE * count)
 
 

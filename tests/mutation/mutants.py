@@ -1,4 +1,4 @@
-"""Which small mistakes can be made in a file? Each mutant is the file with one of them."""
+"""Generates mutants: copies of a file with one small mistake each."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class Mutant:
     at_import: bool
 
     def applied_to(self, source: str) -> ast.Module:
-        """Returns the whole file with the mistake; all else stands on the lines where it stood."""
+        """Returns the whole file with the mistake; all other code keeps its line numbers."""
         tree = ast.parse(source)
         _replace(tree, self.number, self.changed)
         return ast.fix_missing_locations(tree)
@@ -69,7 +69,7 @@ def mutants_of(source: str) -> list[Mutant]:
 def _statements(
     node: ast.AST, at_import: bool, lines: range = range(0)
 ) -> Iterator[tuple[ast.AST, tuple[range, bool]]]:
-    """Yields each node below, with the lines of its statement (of one with a body, those above it) and when it runs."""
+    """Yields every node below, with the lines of its statement (or its header, if it has a body) and when it runs."""
     for field, value in ast.iter_fields(node):
         if isinstance(node, ast.keyword) and node.arg in ("strict", "frozen", "slots"):  # they say what never happens
             continue
@@ -87,7 +87,7 @@ def _statements(
 
 
 def _changes(node: ast.AST) -> Iterator[ast.AST]:
-    """Yields what may stand in a node's place: wrong comparison, number, truth, arithmetic, or nothing at all."""
+    """Yields replacements for a node: a wrong comparison, number, truth value or arithmetic, or nothing."""
     match node:
         case ast.Compare(ops=[operator, *_]) if type(operator) in _COMPARISONS:
             yield ast.Compare(node.left, [_COMPARISONS[type(operator)](), *node.ops[1:]], node.comparators)
@@ -110,7 +110,7 @@ def _changes(node: ast.AST) -> Iterator[ast.AST]:
 
 
 def _replace(tree: ast.AST, number: int, changed: ast.AST) -> None:
-    """Puts a node in the place of the one that `ast.walk` comes to as the `number`-th."""
+    """Replaces the `number`-th node in the order of `ast.walk`."""
     target = next(node for count, node in enumerate(ast.walk(tree)) if count == number)
     ast.copy_location(changed, target)
     for parent in ast.walk(tree):

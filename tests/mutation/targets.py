@@ -1,4 +1,4 @@
-"""Which files are searched, which tests shall notice, and which mistakes make no difference?"""
+"""The files to search, the tests that must notice their mutants, and mistakes that change no behaviour."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ TARGETS: dict[str, tuple[str, ...]] = {
     "nbtf/notebook/tables.py": ("tests/notebook/test_tables.py",),
     "nbtf/cli/printable.py": ("tests/cli/test_printable.py",),
 }
-"""Files, and the tests that shall fail for each mistake in them."""
+"""Files, and the tests of which one must fail for each mistake."""
 
 EQUIVALENT: dict[tuple[str, str, str, str], str] = {
     ("nbtf/_runtime/placement.py", "index = requested.device_index or 0", "0", "1"): "both are indices that can be",
@@ -148,4 +148,4 @@ EQUIVALENT: dict[tuple[str, str, str, str], str] = {
     ): "a single replica waits for nobody",
     ("nbtf/_devices/bfc/pool.py", "_ADDRESS_STEP = 2 << 20", "2", "3"): "regions are apart by more, which nobody sees",
 }
-"""Mistakes that make no difference, by file, line, and by what stands before and after; and why."""
+"""Mistakes that change no behaviour, by file, line, and code before and after; with the reason."""

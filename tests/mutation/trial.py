@@ -29,7 +29,7 @@ from typing import Any, NamedTuple, NoReturn
 from unittest.mock import Mock, patch
 
 import hypothesis
-import numpy as np  # here, so that no fork has to
+import numpy as np  # imported here, so that no fork has to import it
 import pytest
 
 from tests.mutation.mutants import Mutant
@@ -38,9 +38,9 @@ ROOT = Path(__file__).parents[2]
 SECONDS = 120
 """Tests that take longer hang, which is noticed, too; of the processor, half of it, or `_budget_of` the tests."""
 
-_MEMORY = "/dev/shm"  # a disk takes its time to force content onto itself
+_MEMORY = "/dev/shm"  # a disk would need time to write the content
 
-assert np  # not only for its import
+assert np  # marks the import as used
 
 hypothesis.settings.register_profile(
     "mutation",
@@ -52,7 +52,7 @@ hypothesis.settings.register_profile(
 
 
 class Coverage(NamedTuple):
-    """How long a test takes, to which lines of the file it comes, and whether it fails."""
+    """A test's duration, the lines of the file that it reaches, and whether it fails."""
 
     seconds: float
     lines: frozenset[int]
@@ -84,7 +84,7 @@ def are_noticed(file: str, source: str, mutants: Sequence[Mutant], tests: Sequen
 
 
 class _Import:
-    """Imports the file's module before pytest, which would read a file that it is to collect in a way of its own."""
+    """Imports the file's module before pytest does, because pytest imports files with doctests in its own way."""
 
     def __init__(self, file: str) -> None:
         self._module = _module_of(file)
@@ -98,7 +98,7 @@ def _module_of(file: str) -> str:
 
 
 class _Search(_Import):
-    """In the place of pytest's loop over the tests: a loop over the mutants."""
+    """Replaces pytest's loop over the tests with a loop over the mutants."""
 
     def __init__(self, file: str, source: str, mutants: Sequence[Mutant], sender: Any) -> None:
         super().__init__(file)
@@ -135,7 +135,7 @@ class _Search(_Import):
 
 
 def _coverage_of(session: pytest.Session, path: str) -> Mapping[int, Coverage]:
-    """Returns of each test, by its number, what it covers, up to the first that fails. They run in a fork."""
+    """Returns each test's coverage by test number, up to the first failing test. The tests run in a fork."""
     receiver, sender = Pipe(duplex=False)
     child = _start(lambda: sender.send(_measure(session, path)))
     sender.close()
@@ -145,12 +145,12 @@ def _coverage_of(session: pytest.Session, path: str) -> Mapping[int, Coverage]:
 
 
 def _budget_of(tests: Sequence[Coverage]) -> int:
-    """Returns how many seconds of the processor tests may take: they were measured with a trace, which is slow."""
+    """Returns the CPU seconds that tests may take; their measured times include the slow trace."""
     return min(SECONDS // 2, 5 + 2 * int(sum(covered.seconds for covered in tests)))
 
 
 def _measure(session: pytest.Session, path: str) -> Mapping[int, Coverage]:
-    """Runs the tests with a trace. Of a test that has another one, every line counts as covered."""
+    """Runs the tests with a trace. For a test with its own trace function, every line counts as covered."""
     lines: set[int] = set()
     every_line = frozenset(range(1, 1 + len(Path(path).read_text(encoding="utf-8").splitlines())))
 
@@ -183,9 +183,9 @@ def _with_next(items: Sequence[pytest.Item]) -> Iterator[tuple[pytest.Item, pyte
 def _swaps(
     path: str, source: str, mutant: Mutant, functions: Sequence[FunctionType]
 ) -> list[tuple[FunctionType, CodeType]] | None:
-    """Returns which functions get which code; nothing if one cannot: it uses other variables of the function around."""
+    """Returns the new code of each function; empty if a function's enclosing variables differ."""
     tables = [
-        _codes(compile(tree, path, "exec", dont_inherit=True))  # a test may look for code of the file
+        _codes(compile(tree, path, "exec", dont_inherit=True))  # tests may search for code of the file
         for tree in (ast.parse(source), mutant.applied_to(source))
     ]
     new = {
@@ -200,7 +200,7 @@ def _swaps(
 
 
 def _codes(code: CodeType) -> dict[tuple[str, int], list[CodeType]]:
-    """Returns the code of all functions in a code, by name and line."""
+    """Returns the code of all functions within a code object, by name and line."""
     codes: defaultdict[tuple[str, int], list[CodeType]] = defaultdict(list)
     waiting = [code]
     while waiting:
@@ -216,7 +216,7 @@ def _first_to_fail(
     swaps: Sequence[tuple[FunctionType, CodeType]],
     cpu_seconds: int,
 ) -> int | None:
-    """Returns how many tests pass before one fails, or hangs, with the swapped code; None if all pass."""
+    """Returns how many tests pass with the swapped code before one fails or hangs; None if all pass."""
     receiver, sender = Pipe(duplex=False)
 
     def run() -> None:
@@ -247,7 +247,7 @@ def _is_noticed_from_import(file: str, source: str, mutant: Mutant, tests: Seque
 
 
 def _run_pytest(arguments: Sequence[str], *plugins: object) -> int:
-    """Runs pytest without its output; of the project's options, only what tests need."""
+    """Runs pytest without its output, and with only the project's options that the tests need."""
     nothing = os.open(os.devnull, os.O_RDWR)
     for stream in (0, 1, 2):
         os.dup2(nothing, stream)
@@ -269,7 +269,7 @@ def _run_pytest(arguments: Sequence[str], *plugins: object) -> int:
 
 
 def _start(task: Callable[[], object]) -> int:
-    """Runs a task in a fork, which then ends: with 0, unless the task fails or ends it itself."""
+    """Runs a task in a fork, which exits with status 0 unless the task fails or exits by itself."""
     child = os.fork()
     if child == 0:
         _end_after(task)
@@ -286,7 +286,7 @@ def _end_after(task: Callable[[], object]) -> NoReturn:
 
 
 def _ends_well(child: int, cpu_seconds: int = SECONDS // 2) -> bool:
-    """Waits for a fork, but not for ever."""
+    """Waits for a fork, with a time limit."""
     resource.prlimit(child, resource.RLIMIT_CPU, (cpu_seconds, cpu_seconds))
     end = time.monotonic() + SECONDS
     while True:
@@ -301,7 +301,7 @@ def _ends_well(child: int, cpu_seconds: int = SECONDS // 2) -> bool:
 
 
 class _Loader(SourceFileLoader):
-    """Loads a module from a tree instead of its file."""
+    """Loads a module from a syntax tree instead of its file."""
 
     tree = ast.Module([], [])
 
@@ -310,7 +310,7 @@ class _Loader(SourceFileLoader):
 
 
 class _Finder(importlib.abc.MetaPathFinder):
-    """Gives the mutant to whoever imports the file's module."""
+    """Provides the mutant whenever the file's module is imported."""
 
     def __init__(self, module: str, file: Path, tree: ast.Module) -> None:
         self._module, self._file, self._tree = module, file, tree

@@ -1,5 +1,6 @@
-"""Does every text pattern of the package take steps in proportion to the text?
+"""Is the number of steps of every regular expression in the package proportional to the length of the text?
 
-`python -m tests.patterns` finds the patterns, makes texts that lead each of them astray, doubles these, and counts the
-steps of a matcher that backtracks as Python's does. `test_patterns.py` is a share. No clock is read.
+`python -m tests.patterns` finds the patterns, builds texts that force each of them to backtrack, doubles these texts,
+and counts the steps of a matcher that backtracks as Python's does. `test_patterns.py` runs a part of this. No times
+are measured.
 """

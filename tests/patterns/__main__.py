@@ -1,4 +1,4 @@
-"""Searches all patterns of the package: `python -m tests.patterns [--share] [--only TEXT]`."""
+"""Tests all regular expressions of the package: `python -m tests.patterns [--share] [--only TEXT]`."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from tests.patterns.texts import finding
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.patterns", description=__doc__)
-    parser.add_argument("--share", action="store_true", help="fewer texts for each pattern, as pytest does")
-    parser.add_argument("--only", default="", metavar="TEXT", help="patterns of files whose name contains this")
+    parser.add_argument("--share", action="store_true", help="try fewer texts per pattern, as pytest does")
+    parser.add_argument("--only", default="", metavar="TEXT", help="only patterns in files whose names contain this")
     chosen = parser.parse_args()
     looked_at, found = [pattern for pattern in patterns() if chosen.only in pattern.source], 0
     for pattern in looked_at:
@@ -19,7 +19,7 @@ def main() -> int:
         if result is not None:
             found += 1
             print(f"{pattern.source}: {pattern.text!r}\n    {result.text!r}: {result.steps} steps", flush=True)
-    print(f"{len(looked_at)} patterns, {found} take more than linear steps")
+    print(f"{len(looked_at)} patterns, {found} need more than a linear number of steps")
     return int(found > 0)
 
 

@@ -1,4 +1,4 @@
-"""Which patterns does the package have, where, and how is each of them used? Read from its sources."""
+"""Collects the package's regular expressions from its sources, with their location and use."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ NOT_SEARCHED = {
     "keras/models/summary.py": "Model.summary(layer_range=...) takes patterns",
     "notebook/views/esm.py": "reads the modules of the views, which are files of the package",
 }
-"""Files with patterns that the user writes for data of their own, as with `re` itself, or that read no foreign text."""
+"""Files whose patterns users write for their own data, as with `re` itself, or that read only the user's own text."""
 
 
 class Pattern(NamedTuple):
-    """A pattern: where it is written, its text and flags, and whether it is tried at the beginning of a text alone."""
+    """A pattern: its location, text and flags, and whether it is only tried at the beginning of a text."""
 
     source: str
     text: str
@@ -74,7 +74,7 @@ def _function(call: ast.Call) -> str | None:
 
 
 def _targets(tree: ast.Module, call: ast.Call) -> set[str]:
-    """Returns the names that hold a compiled pattern."""
+    """Returns the names of variables that contain a compiled pattern."""
     names = {
         target.id
         for node in ast.walk(tree)
@@ -86,7 +86,7 @@ def _targets(tree: ast.Module, call: ast.Call) -> set[str]:
 
 
 def _uses(tree: ast.Module) -> dict[str, set[str]]:
-    """Returns which methods of each name are used."""
+    """Returns the methods that are called for each name."""
     uses: dict[str, set[str]] = {}
     for node in ast.walk(tree):
         if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.attr in FUNCTIONS:
@@ -95,7 +95,7 @@ def _uses(tree: ast.Module) -> dict[str, set[str]]:
 
 
 def _evaluated(file: Path, expression: ast.expr) -> Any:
-    """Returns the value of an expression of a module; what only a call knows is a name."""
+    """Returns the value of an expression in a module; values that are only known at run time become names."""
     parts = file.relative_to(ROOT.parent).with_suffix("").parts
     try:
         module = importlib.import_module(".".join(part for part in parts if part != "__init__"))

@@ -1,6 +1,6 @@
-"""How many steps does a pattern take in a text? A matcher that backtracks as Python's `re` does, and counts.
+"""Counts the steps of a pattern in a text, with a matcher that backtracks as Python's `re` does.
 
-It walks through what `re` itself has parsed. A step is a character, a place or a branch that is tried.
+It interprets the parse tree of `re`. Each tested character, position or branch is a step.
 """
 
 from __future__ import annotations
@@ -14,26 +14,26 @@ parser: Any = re._parser  # pyright: ignore[reportAttributeAccessIssue]
 codes: Any = re._constants  # pyright: ignore[reportAttributeAccessIssue]
 
 After = Callable[[int], int | None]
-"""What is to match behind a place; returns where the whole match ends, or None."""
+"""Matches the rest of the pattern from a position; returns the end of the whole match, or None."""
 
 Node = Callable[[int, After], int | None]
-"""Matches at a place, then what comes after."""
+"""Matches at a position, then the rest of the pattern."""
 
 
 class TooManyStepsError(Exception):
-    """The pattern took more steps than it may."""
+    """The pattern has exceeded its number of steps."""
 
 
 class CountingMatcher:
     """A pattern that is matched step by step."""
 
     def __init__(self, pattern: str, flags: int = 0, most: int = 10**6) -> None:
-        """Reads the pattern.
+        """Parses the pattern.
 
         Args:
-          pattern: as `re.compile` takes it.
-          flags: of `re`.
-          most: steps in one text.
+          pattern: text of the pattern, as for `re.compile`.
+          flags: flags of `re`.
+          most: maximum number of steps in one text.
         """
         self._tree = parser.parse(pattern, flags)
         self._flags = self._tree.state.flags
@@ -42,15 +42,15 @@ class CountingMatcher:
         self.steps = 0
 
     def search_all(self, text: str, anchored: bool = False) -> int:
-        """Returns the steps of finding all matches, as `re.sub` does, or the one at the beginning.
+        """Returns the number of steps to find all matches, as `re.sub` does, or the match at the beginning.
 
         Raises:
-          TooManyStepsError: if there are too many.
+          TooManyStepsError: if the number exceeds the maximum.
         """
         self._text, self.steps, self._groups = text, 0, dict[int, tuple[int, int]]()
         self.spans: list[tuple[int, int]] = []
         limit, start = sys.getrecursionlimit(), 0
-        sys.setrecursionlimit(10**5)  # a repeated group calls itself for each repetition
+        sys.setrecursionlimit(10**5)  # a repeated group is matched recursively
         try:
             while start <= len(text):
                 self._tick()
@@ -94,7 +94,7 @@ class CountingMatcher:
         return match
 
     def _accepting(self, code: Any, argument: Any) -> Callable[[str], bool]:
-        """Returns what a class of characters accepts, found out with `re` itself."""
+        """Returns the characters that a character class accepts, determined with `re` itself."""
         letter = {codes.LITERAL: chr, codes.NOT_LITERAL: chr}.get(code, lambda _: "")(argument)
         folded = bool(self._flags & re.IGNORECASE)
         if code is codes.LITERAL:
@@ -132,7 +132,7 @@ class CountingMatcher:
         return self._alone(self._sequence(list(items)))
 
     def _alone(self, node: Node) -> Node:
-        """Returns a node that is not tried in another way once it has matched."""
+        """Returns an atomic node, which is not tried again once it has matched."""
 
         def match(start: int, after: After) -> int | None:
             end = node(start, lambda place: place)

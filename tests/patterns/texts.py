@@ -1,4 +1,4 @@
-"""Which texts lead a pattern astray? Made from the pattern: its beginning, repeated, and an end that it refuses."""
+"""Generates texts that force a pattern to backtrack: its beginning, repeated, and an end that does not match."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from tests.patterns.steps import CountingMatcher, TooManyStepsError, codes, pars
 
 ENDS = ["", "!", "x", "\n", " "]
 REPRESENTATIVES = 'a0_ \n-."<>/[(:,\\\r\x08=F'
-"""Characters of each sort that patterns tell apart."""
+"""One character from each group that patterns distinguish."""
 
 LENGTH = 12
-"""How often a part is repeated; then twice as often, and twice as often again."""
+"""Number of repetitions of a part; it is then doubled twice."""
 
 GROWTH = 2.6
-"""By which the second doubling may cost more than the first: 2 is linear, 4 quadratic."""
+"""Maximum ratio of the second doubling's cost to the first: 2 is linear, 4 quadratic."""
 
 TOO_MANY = 10**9
 
 FEW = 60
-"""Steps that are no growth: a text that is refused at once."""
+"""Number of steps that does not count as growth, because the text is rejected at once."""
 
 
 class Text(NamedTuple):
@@ -37,14 +37,14 @@ class Text(NamedTuple):
 
 
 class Finding(NamedTuple):
-    """A text in which the steps grow faster than the text, and the steps for one, two and four times its length."""
+    """A text for which the steps grow faster than its length, and the steps for one, two and four times the length."""
 
     text: Text
     steps: tuple[int, ...]
 
 
 def texts(pattern: str, flags: int = 0, thorough: bool = False) -> Iterator[Text]:
-    """Yields texts; thorough ones repeat any two characters, too."""
+    """Yields texts; with `thorough`, also repeats every pair of characters."""
     items = list(parser.parse(pattern, flags))
     beginnings = list(dict.fromkeys(["", *_beginnings(items)]))
     letters = list(dict.fromkeys([*"".join(beginnings), *_literals(items), *REPRESENTATIVES]))
@@ -58,7 +58,7 @@ def texts(pattern: str, flags: int = 0, thorough: bool = False) -> Iterator[Text
 
 
 def _literals(items: Any) -> Iterator[str]:
-    """Yields the characters that a pattern names, and one of each class."""
+    """Yields the characters that a pattern names, and one from each class."""
     for code, argument in items:
         if code in (codes.LITERAL, codes.NOT_LITERAL):
             yield chr(argument)
@@ -82,7 +82,7 @@ def _inner(code: Any, argument: Any) -> list[Any]:
 
 
 def _beginnings(items: Any) -> Iterator[str]:
-    """Yields short texts that match the beginning of a pattern, longer and longer, and what is in its groups."""
+    """Yields growing texts that match the beginning of a pattern, and the contents of its groups."""
     for index, (code, argument) in enumerate(items):
         if code is not codes.LITERAL or index + 1 == len(items) or items[index + 1][0] is not codes.LITERAL:
             yield _sample(items[: index + 1])
@@ -93,7 +93,7 @@ def _beginnings(items: Any) -> Iterator[str]:
 
 
 def _sample(items: Any) -> str:
-    """Returns a text that matches, but for what must stand around it."""
+    """Returns a text that matches, ignoring lookarounds."""
     return "".join(_sample_of(*item) for item in items)
 
 
@@ -125,12 +125,12 @@ def _accepts(code: Any, argument: Any, letter: str) -> bool:
 
 
 def finding(pattern: str, flags: int = 0, anchored: bool = False, thorough: bool = False) -> Finding | None:
-    """Returns a text in which a pattern takes more than linear steps; None where none of the texts does.
+    """Returns a text for which a pattern needs more than a linear number of steps; None if no such text was found.
 
     Args:
-      pattern: as `re.compile` takes it.
-      flags: of `re`.
-      anchored: whether it is tried at the beginning of a text alone.
+      pattern: text of the pattern, as for `re.compile`.
+      flags: flags of `re`.
+      anchored: whether the pattern is only tried at the beginning of a text.
       thorough: whether to try many more texts.
     """
     matcher = CountingMatcher(pattern, flags, most=2000 * LENGTH)
@@ -143,7 +143,7 @@ def finding(pattern: str, flags: int = 0, anchored: bool = False, thorough: bool
 
 
 def _all_steps(matcher: CountingMatcher, text: Text, anchored: bool) -> tuple[int, int, int]:
-    """Returns the steps for one, two and four times a length; a text that takes too many is not made longer."""
+    """Returns the steps for one, two and four times a length; stops doubling after too many steps."""
     once = _steps(matcher, text.repeated(LENGTH), anchored)
     twice = TOO_MANY if once == TOO_MANY else _steps(matcher, text.repeated(2 * LENGTH), anchored)
     return once, twice, TOO_MANY if twice == TOO_MANY else _steps(matcher, text.repeated(4 * LENGTH), anchored)
@@ -157,5 +157,5 @@ def _steps(matcher: CountingMatcher, text: str, anchored: bool) -> int:
 
 
 def flags_of(pattern: re.Pattern[str]) -> int:
-    """Returns the flags that were given with a compiled pattern."""
+    """Returns the flags that were passed to `re.compile`."""
     return pattern.flags & ~re.UNICODE

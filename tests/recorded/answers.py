@@ -32,7 +32,7 @@ def two_cpus(tf: Any) -> None:
 
 
 def answer_of(program: Callable[[], Any]) -> str:
-    """The value of a program as text, or the class and the last line of its error."""
+    """Returns a program's value as text, or the class and the last line of its error."""
     try:
         return _text(program())
     except Exception as error:
@@ -40,7 +40,7 @@ def answer_of(program: Callable[[], Any]) -> str:
 
 
 def _reason(text: str) -> str:
-    """What an error says, without the lines and nodes around it."""
+    """Returns an error's text without the lines and nodes around it."""
     lines = [line.strip() for line in text.strip().splitlines() if line.strip()] or [""]
     if lines[0] == "in user code:":
         lines = [line.partition(": ")[2] for line in lines if re.match(r"\w+(Error|Exception|Iteration): ?", line)] or [
@@ -72,7 +72,7 @@ def _text(value: Any) -> str:
 
 
 def is_same(recorded: str | None, answered: str) -> bool:
-    """Whether two answers are the same; what TensorFlow refuses without a text, or by accident, is refused with one."""
+    """Returns whether two answers agree; TensorFlow's errors without a text, or by accident, agree with any error."""
     if recorded == "!AssertionError: ":
         return answered.startswith(recorded)
     if recorded is not None and answered.startswith("!ValueError: It looks like you are using a PerReplica object"):
@@ -81,7 +81,7 @@ def is_same(recorded: str | None, answered: str) -> bool:
 
 
 def run_command(cases: Cases, file: Path, text: str) -> int:
-    """Records a table with TensorFlow, or compares what nbtf answers with it; returns the exit status."""
+    """Records a table with TensorFlow, or compares nbtf's answers with it; returns the exit status."""
     parser = argparse.ArgumentParser(description=text.partition("\n")[0])
     parser.add_argument("--module", default="nbtf", help="tensorflow records what it answers")
     parser.add_argument("--only", default="", help="a pattern that names must match")

@@ -1,7 +1,7 @@
-"""The samples of every op with their floats in bfloat16: what TensorFlow 2.21 answers on a CPU, and what nbtf does.
+"""Compares all op samples in bfloat16 with recordings from TensorFlow 2.21 on a CPU.
 
-python -m tests.recorded.bfloat16                       # compare all of them with what is recorded
-python -m tests.recorded.bfloat16 --module tensorflow   # record; nbtf is there for its samples
+python -m tests.recorded.bfloat16                       # compares all samples with the recordings
+python -m tests.recorded.bfloat16 --module tensorflow   # records TensorFlow's answers; nbtf provides the samples
 """
 
 from __future__ import annotations
@@ -24,18 +24,18 @@ from tests.ops.samples import Made, Sample, all_samples
 FILE = Path(__file__).parent / "bfloat16.json"
 
 DRAWN = ("random.", "nn.dropout", "image.stateless_random", "image.random")
-"""Their numbers are compared in tests/recorded/random.json; here they would depend on what was drawn before."""
+"""Random functions are compared in tests/recorded/random.json; here they would depend on earlier random numbers."""
 
 
 def is_plain(value: Any) -> bool:
-    """Tells whether an argument means the same to both libraries."""
+    """Returns whether an argument means the same to both libraries."""
     if isinstance(value, list | tuple):
         return all(map(is_plain, value))
     return value is None or isinstance(value, bool | int | float | str | bytes | np.ndarray)
 
 
 def cases() -> Iterator[tuple[str, str, Sample]]:
-    """Yields a name, the public path and the sample, for each that has a float among its arrays."""
+    """Yields name, public path and sample for each sample that has an array of floats."""
     paths = {id(function): path for path, function in public_functions(importlib.import_module("nbtf")).items()}
     numbers = Counter[str]()
     for sample in all_samples():
@@ -49,14 +49,14 @@ def cases() -> Iterator[tuple[str, str, Sample]]:
 
 
 def has_floats(value: Any) -> bool:
-    """Tells whether an array of floats is among arguments."""
+    """Returns whether the arguments include an array of floats."""
     if isinstance(value, list | tuple):
         return any(map(has_floats, value))
     return isinstance(value, np.ndarray) and value.dtype.kind == "f"
 
 
 def in_bfloat16(tf: Any, value: Any) -> Any:
-    """Returns arguments with tensors in the place of arrays; floats are bfloat16."""
+    """Returns the arguments with tensors instead of arrays; floats become bfloat16."""
     if isinstance(value, list | tuple):
         return type(value)([in_bfloat16(tf, item) for item in value])
     if isinstance(value, np.ndarray):
@@ -65,7 +65,7 @@ def in_bfloat16(tf: Any, value: Any) -> Any:
 
 
 def answer(tf: Any, path: str, sample: Sample, wrap: Callable[[Any], Any] = lambda function: function) -> list[Any]:
-    """Returns dtype, shape and values of each result and each gradient, or the class of the error."""
+    """Returns dtype, shape and values of each result and gradient, or the class of the error."""
     function = tf
     for part in path.split("."):
         function = getattr(function, part)
@@ -88,7 +88,7 @@ def answer(tf: Any, path: str, sample: Sample, wrap: Callable[[Any], Any] = lamb
 
 
 def is_short(tf: Any, value: Any) -> bool:
-    """Tells whether something is a tensor of bfloat16."""
+    """Returns whether a value is a bfloat16 tensor."""
     return isinstance(value, tf.Tensor) and value.dtype == tf.bfloat16
 
 
@@ -104,7 +104,7 @@ def described(tf: Any, result: Any) -> list[Any]:
 
 
 def units_apart(expected: list[Any], came: list[Any]) -> float:
-    """Returns how far the results are from each other, in units of the last place of bfloat16; inf for what is else."""
+    """Returns the largest difference in units of bfloat16's last place; inf if anything but values differs."""
     if len(expected) != len(came) or isinstance(expected[0], str) or isinstance(came[0], str):
         return 0.0 if expected == came else np.inf
     apart = 0.0
@@ -131,11 +131,11 @@ def _farthest(expected: list[str], came: list[str]) -> float:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=str(__doc__).partition("\n")[0])
-    parser.add_argument("--module", default="nbtf", help="tensorflow records what it answers")
+    parser.add_argument("--module", default="nbtf", help="library to run; tensorflow records its answers")
     chosen = parser.parse_args()
     tf = importlib.import_module(chosen.module)
     answers = {name: answer(tf, path, sample) for name, path, sample in cases()}
-    if chosen.module == "tensorflow":  # an operation of the module `raw_ops` may have other names for its arguments
+    if chosen.module == "tensorflow":  # `raw_ops` may use other argument names for the same op
         answers = {name: value for name, value in answers.items() if value != ["TypeError"] or "raw_ops." not in name}
         rows = [f"{json.dumps(name)}: {json.dumps(value)}" for name, value in answers.items()]
         FILE.write_text("{\n" + ",\n".join(rows) + "\n}\n", encoding="utf-8")
@@ -147,7 +147,7 @@ def main() -> int:
         counts[min(np.ceil(apart), 9.0)] += 1
         if apart > 0:
             print(f"{apart:.1f} units: {name}\n  recorded {str(recorded[name])[:300]}\n  answered {str(came)[:300]}")
-    print(f"{len(answers)} calls; by units of the last place: {dict(sorted(counts.items()))}")
+    print(f"{len(answers)} calls; differences in units of the last place: {dict(sorted(counts.items()))}")
     return 0
 
 

@@ -1,7 +1,7 @@
-"""Programs that take distributed elements: each strategy, source, structure and way of iterating, in functions too.
+"""Programs that iterate over distributed elements: each strategy, source, structure and way, including functions.
 
-python -m tests.recorded.distributed_input                       # compare all of them with what is recorded
-python -m tests.recorded.distributed_input --module tensorflow   # record what TensorFlow 2.21 does
+python -m tests.recorded.distributed_input                       # compares all programs with the recordings
+python -m tests.recorded.distributed_input --module tensorflow   # records the behaviour of TensorFlow 2.21
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ def sources(tf: Any, strategy: Any, structure: str) -> dict[str, Callable[[], An
 
 
 class Ways:
-    """Ways of taking elements: each takes a strategy and a source, and returns what it has seen."""
+    """Ways to iterate: each takes a strategy and a source, and returns the elements that it has seen."""
 
     def __init__(self, tf: Any, strategy: Any, source: Callable[[], Any]) -> None:
         self.tf, self.strategy, self.source = tf, strategy, source
@@ -401,15 +401,15 @@ CHOICES = (
     + [(title, "tensor", source) for title, source in product(("mirrored1", "one_device", "default"), MOST_SOURCES)]
     + [(title, "nested", "partial") for title in ("mirrored1", "one_device", "default")]
 )
-"""Strategy, structure and source: all of each, but not each with all others."""
+"""Strategy, structure and source: every one of each, but not every combination."""
 
 
 WAYS_OF_PLAIN = [way for way in WAYS if way not in ("last_kept", "gradient")]
-"""TensorFlow takes no gradient through loops over plain datasets and dictionaries, and no replica values."""
+"""TensorFlow computes no gradients through loops over plain datasets or dictionaries, which have no replica values."""
 
 
 def cases(tf: Any) -> Iterator[tuple[str, Case]]:
-    """Yields the name of each program, and the program."""
+    """Yields each program and its name."""
     made = strategies(tf)
     for title, structure, source in CHOICES:
         make = sources(tf, made[title], structure)[source]

@@ -1,7 +1,7 @@
-"""What TensorFlow's strategies refuse, and what they allow beside it: each program ends with a value or an error.
+"""Programs that TensorFlow's strategies reject, and similar ones that they accept; each ends with a value or an error.
 
-python -m tests.recorded.distributed_refusals                       # compare all of them with what is recorded
-python -m tests.recorded.distributed_refusals --module tensorflow   # record what TensorFlow 2.21 does
+python -m tests.recorded.distributed_refusals                       # compares all programs with the recordings
+python -m tests.recorded.distributed_refusals --module tensorflow   # records the behaviour of TensorFlow 2.21
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ AGGREGATIONS = ("NONE", "SUM", "MEAN", "ONLY_FIRST_REPLICA")
 
 
 class Meetings:
-    """Something for which replicas wait, in a place where they may or may not."""
+    """Calls that wait for all replicas, in places where this is permitted or not."""
 
     ACTS = ("merge", "all_reduce", "all_gather", "assign_sum", "assign_mean", "assign_first", "assign_none", "add_rows")
     PLACES = (
@@ -146,7 +146,7 @@ class Meetings:
 
 
 class Training:
-    """A weight, or a model, and an optimizer, each made inside or outside the scope of the strategy that trains."""
+    """A weight or a model, and an optimizer, each created inside or outside the scope of the training strategy."""
 
     def __init__(self, tf: Any, strategy: Any) -> None:
         self.tf, self.strategy = tf, strategy
@@ -191,7 +191,7 @@ class Training:
 
 
 class Variables:
-    """How variables of a strategy are made, read and written where that is refused."""
+    """Variables of a strategy that are created, read and written where this is rejected."""
 
     def __init__(self, tf: Any, strategy: Any) -> None:
         self.tf, self.strategy = tf, strategy
@@ -264,7 +264,7 @@ def _meeting(tf: Any, strategy: Any, place: str, act: str) -> Any:
 
 
 def cases(tf: Any) -> Iterator[tuple[str, Callable[[], Any]]]:
-    """Yields the name of each program, and the program."""
+    """Yields each program and its name."""
     strategies = {
         "two": tf.distribute.MirroredStrategy(["CPU:0", "CPU:1"]),
         "one": tf.distribute.OneDeviceStrategy("CPU:0"),
@@ -277,10 +277,10 @@ def cases(tf: Any) -> Iterator[tuple[str, Callable[[], Any]]]:
 
 def _training_cases(training: Training) -> Iterator[tuple[str, Callable[[], Any]]]:
     for inside, optimizer_inside, name in product((True, False), (True, False), ("sgd", "momentum", "adam")):
-        for traced in (True, False) if name == "sgd" else (False,):  # TensorFlow fails to make slots in a function
+        for traced in (True, False) if name == "sgd" else (False,):  # TensorFlow cannot create slots in a function
             title = f"training.step.{inside}.{optimizer_inside}.{traced}.{name}"
             yield title, partial(training.step, inside, optimizer_inside, name, traced)
-        if inside and (optimizer_inside or name == "sgd"):  # else `fit` of nbtf makes what is missing
+        if inside and (optimizer_inside or name == "sgd"):  # otherwise nbtf's `fit` creates the missing slots
             yield f"training.fit.{optimizer_inside}.{name}", partial(training.fit, inside, optimizer_inside, name)
 
 

@@ -1,7 +1,7 @@
-"""Writes to the variables of a strategy: each kind of write, value and place, for each aggregation and synchronization.
+"""Writes to a strategy's variables: each kind of write, value and place, for each aggregation and synchronization.
 
-python -m tests.recorded.distributed_writes                       # compare all of them with what is recorded
-python -m tests.recorded.distributed_writes --module tensorflow   # record what TensorFlow 2.21 does
+python -m tests.recorded.distributed_writes                       # compares all programs with the recordings
+python -m tests.recorded.distributed_writes --module tensorflow   # records the behaviour of TensorFlow 2.21
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ Write = Callable[[Any, Any, Any], Any]
 
 
 def rows(tf: Any, value: Any) -> Any:
-    """The value in row 0 of a vector of three."""
+    """Returns the value in row 0 of a vector of three."""
     return tf.IndexedSlices(tf.reshape(value, [1]), tf.constant([0]), tf.constant([3]))
 
 
@@ -40,7 +40,7 @@ VECTORS = frozenset({"scatter_add", "scatter_sub", "scatter_update"})
 
 
 class Program:
-    """A variable, another one beside it, and a write to it."""
+    """A variable, another variable, and a write to the first."""
 
     def __init__(self, tf: Any, strategy: Any, aggregation: str, synchronization: str, write: str) -> None:
         self.tf, self.strategy, self.name = tf, strategy, write
@@ -117,7 +117,7 @@ class Program:
 
         return self.strategy.run(step)
 
-    # What comes of it
+    # Outcomes
 
     def eagerly(self, place: str, value: str) -> Any:
         variable, other = self.make()
@@ -146,7 +146,7 @@ PLACES += [*product(ACROSS, ("number", "tensor", "per_replica", "mirrored"))]
 
 
 def is_chosen(synchronization: str, write: str, mode: str, place: tuple[str, str]) -> bool:
-    """Whether a program is part of the table: ON_WRITE does what AUTO does, and NONE cannot even be made."""
+    """Returns whether the table includes a program: ON_WRITE behaves as AUTO, and NONE cannot even be created."""
     if synchronization == "NONE":
         return (mode, place) == ("eagerly", ("across", "number"))
     if synchronization == "ON_WRITE":
@@ -155,7 +155,7 @@ def is_chosen(synchronization: str, write: str, mode: str, place: tuple[str, str
 
 
 def cases(tf: Any) -> Iterator[tuple[str, Callable[[], Any]]]:
-    """Yields the name of each program, and the program."""
+    """Yields each program and its name."""
     strategy = tf.distribute.MirroredStrategy(["CPU:0", "CPU:1"])
     for mode, synchronization, aggregation, write in product(
         ("eagerly", "traced"), SYNCHRONIZATIONS, AGGREGATIONS, WRITES

@@ -138,7 +138,7 @@ _OF_MATRICES = (
 
 
 def complexes() -> Iterator[str]:
-    """Yields values and gradients of everything that takes complex numbers."""
+    """Yields values and gradients of all functions that accept complex numbers."""
     numbers = "1+2j 0j -.5+.25j 3-1j -2+0j 1j"
     for dtype in ("complex64", "complex128"):
         for name in _COMPLEX:
@@ -305,7 +305,7 @@ def numpy_functions() -> Iterator[str]:
 
 
 def batches() -> Iterator[str]:
-    """Yields calls of TensorFlow 1's gathering by batch, with lists, arrays and tensors."""
+    """Yields calls of TensorFlow 1's batched gather, with lists, arrays and tensors."""
     for rank in (1, 2, 3, 4):
         lengths, count = (2, 3, 4, 2)[:rank], int(np.prod((2, 3, 4, 2)[:rank]))
         params = f"np.arange({count}).reshape{lengths}"
@@ -325,7 +325,7 @@ _DTYPES = "int8 uint8 int16 uint16 int32 uint32 int64 uint64 float16 float32 flo
 
 
 def quotients() -> Iterator[str]:
-    """Yields `divide_no_nan` of every dtype: with numbers of Python on either side, at once and in a graph."""
+    """Yields `divide_no_nan` of every dtype: with Python numbers on either side, eagerly and in a graph."""
     for dtype in _DTYPES:
         numbers = f"tf.constant([0, 1, 2, 3, 100], tf.{dtype})"
         yield f"tf.math.divide_no_nan({numbers}, {numbers}[::-1])"
@@ -356,7 +356,7 @@ SECTIONS: dict[str, Callable[[], Iterator[str]]] = {
 
 
 def names(tf: Any) -> dict[str, Any]:
-    """Returns what expressions may name: `a` makes an array, `g` and `g2` values and gradients."""
+    """Returns the names that expressions may use: `a` makes an array, `g` and `g2` return values and gradients."""
 
     def numbers(text: str, dtype: str, shape: Any) -> Any:
         convert = complex if dtype.startswith("complex") else float
@@ -382,21 +382,21 @@ def names(tf: Any) -> dict[str, Any]:
 
 
 def answer(code: str, space: dict[str, Any]) -> Any:
-    """Returns what an expression gives, as JSON can hold it."""
+    """Returns the answer of an expression as JSON data."""
     try:
         return plain(eval(code, dict(space)))
-    except Exception as error:  # the class is the answer
+    except Exception as error:  # the error's class is the answer
         return {"error": type(error).__name__}
 
 
 def recorded_answers(codes: Iterator[str], space: dict[str, Any]) -> dict[str, Any]:
-    """Returns the answers to keep: without those of functions that do not run with the NumPy that is installed."""
+    """Returns the answers to keep, without functions that do not run with the installed NumPy."""
     answers = {code: answer(code, space) for code in dict.fromkeys(codes)}
     return {code: value for code, value in answers.items() if value != {"error": "AttributeError"}}
 
 
 def plain(value: Any) -> Any:
-    """Returns dtype, shape and elements; texts as Latin-1, complex numbers as pairs, lists part by part."""
+    """Returns dtype, shape and elements; strings as Latin-1, complex numbers as pairs, lists part by part."""
     if value is None or isinstance(value, bool | int):
         return value
     if isinstance(value, list | tuple):
@@ -428,7 +428,7 @@ def _short(number: float) -> float:
 
 
 def main(module: str, recorded: str | None = None) -> None:
-    """Records answers, or compares them with recorded ones."""
+    """Records answers, or compares them with the recorded ones."""
     warnings.simplefilter("ignore")
     space = names(importlib.import_module(module))
     if recorded is None:
@@ -455,7 +455,7 @@ def main(module: str, recorded: str | None = None) -> None:
 
 
 def differs(expected: Any, actual: Any) -> bool:
-    """Tells whether an answer is another one than that recorded: floats by more than their dtype explains."""
+    """Returns whether an answer differs from the recorded one; for floats, by more than their dtype explains."""
     if isinstance(expected, dict) and "error" in expected:
         return not (isinstance(actual, dict) and "error" in actual)  # of the class, other tables tell
     if isinstance(expected, dict) or not isinstance(expected, list) or not isinstance(actual, list):

@@ -1,6 +1,6 @@
-"""Does a short program with `tf.function` do what TensorFlow 2.21 did? Recorded are lines, errors and counts of traces.
+"""Do short programs with `tf.function` behave as in TensorFlow 2.21? Compares output, errors and numbers of traces.
 
-Where TensorFlow is installed, this writes down anew what it does with the programs, new ones included:
+If TensorFlow is installed, this command records its behaviour again, including programs that are new:
 
     python -m tests.recorded.function_programs
 """
@@ -20,21 +20,21 @@ FILE = Path(__file__).parent / "function_programs.json"
 Program = dict[str, str]
 
 _CAUSE = re.compile(r"^    (\w+): (.*)$", re.MULTILINE)
-"""The error inside the text `in user code:`."""
+"""The original error below `in user code:`."""
 
 
 def load_function_programs() -> dict[str, Program]:
-    """The recorded programs by name: their code, what they print on either stream, and how they end."""
+    """Returns the recorded programs by name: their code, output on both streams, and how they end."""
     return json.loads(FILE.read_text(encoding="utf-8"))
 
 
 def case_of(program: Program) -> dict[str, Any]:
-    """What `Replay` runs for a program; `tf` is there already."""
+    """Returns the case that `Replay` runs for a program, in which `tf` is already imported."""
     return {"code": program["code"]}
 
 
 def difference(program: Program, outcome: Outcome) -> str | None:
-    """How an outcome differs from what was recorded, or None."""
+    """Returns how an outcome differs from the recording, or None."""
     came = _record(program["code"], outcome)
     for part in ("out", "err", "error"):
         if not same_text(program[part], came[part]):
@@ -52,7 +52,7 @@ def _record(code: str, outcome: Outcome) -> Program:
 
 
 def _first_line(outcome: Outcome) -> str:
-    """Class and first line of an error; of one in a trace the class and line of what has happened there."""
+    """Returns class and first line of an error; for an error in a trace, those of its original error."""
     if not outcome.bases:
         return ""
     lines = outcome.message.strip().splitlines() or [""]

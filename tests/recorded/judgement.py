@@ -1,4 +1,4 @@
-"""Did a case do what was recorded? Compares what it left behind with what it expects.
+"""Did a case behave as recorded? Compares its outcome with the expected one.
 
 expect.stdout          printed text, without log lines and trailing blanks
 expect.log             [[op, device], ...], the placement log, in order, on either stream
@@ -21,7 +21,7 @@ Case = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What a case printed and raised; `bases` are the class names of the error, its own first."""
+    """A case's output and error; `bases` are the class names of the error, its own first."""
 
     stdout: str = ""
     stderr: str = ""
@@ -33,17 +33,17 @@ _PLACED = re.compile(r"Executing op (\S+) in device (\S+)")
 _PYTHON_LOG = re.compile(r"(DEBUG|INFO|WARNING|ERROR|CRITICAL):[A-Za-z_][\w.]*:(.*)")
 _LOG_LINE = re.compile(
     r".*Executing op \S+ in device \S+"
-    r"|\S+: \(\S+\): /job:\S+$"  # the placer's view of a new kernel
-    r"|[IWEF]\d{4} [\d:. ]+|WARNING: All log messages before absl|To enable the following"  # the C++ side
+    r"|\S+: \(\S+\): /job:\S+$"  # the placer's lines for a new kernel
+    r"|[IWEF]\d{4} [\d:. ]+|WARNING: All log messages before absl|To enable the following"  # TensorFlow's C++ log
     rf"|{_PYTHON_LOG.pattern}"
 )
 _FUNCTION_NODE = re.compile(r"\{\{function_node [^}]*\}\} ?")
 _NO_SUCH_NAME = re.compile(r"module '[\w.]+' has no attribute")
-_ANNOUNCEMENT = "Using MirroredStrategy eagerly has significant overhead"  # said once per process, by TensorFlow alone
+_ANNOUNCEMENT = "Using MirroredStrategy eagerly has significant overhead"  # only TensorFlow logs it, once per process
 
 
 def difference(case: Case, outcome: Outcome) -> str | None:
-    """How an outcome differs from what the case expects, or None. The first difference is enough."""
+    """Returns the first difference between an outcome and the case's expectation, or None."""
     expect = case["expect"]
     if _lacks_a_name(outcome) and not _NO_SUCH_NAME.match(case.get("tf_message", "")):
         return f"missing: {outcome.message}"
@@ -61,12 +61,12 @@ def difference(case: Case, outcome: Outcome) -> str | None:
 
 
 def without_log(text: str) -> str:
-    """Printed text without log lines, trailing blanks, and empty lines at both ends."""
+    """Returns printed text without log lines, trailing blanks, and empty lines at both ends."""
     return "\n".join(line.rstrip() for line in text.split("\n") if not _LOG_LINE.match(line)).strip("\n")
 
 
 def placements(text: str | list[list[str]]) -> list[list[str]]:
-    """The `[op, device]` pairs of a placement log; a recorded list is returned as it is."""
+    """Returns the `[op, device]` pairs of a placement log; returns a recorded list unchanged."""
     return [list(pair) for pair in _PLACED.findall(text)] if isinstance(text, str) else text
 
 

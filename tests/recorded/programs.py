@@ -25,18 +25,18 @@ _ABSENCE = ("AttributeError", "ImportError", "ModuleNotFoundError", "NotImplemen
 
 
 def load_programs() -> dict[str, Program]:
-    """The recorded programs by name."""
+    """Returns the recorded programs by name."""
     return json.loads((HERE / "programs.json").read_text(encoding="utf-8"))
 
 
 def case_of(program: Program, folder: Path) -> dict[str, Any]:
-    """What `Replay` runs for a program: its text, in an empty folder."""
+    """Returns the case that `Replay` runs for a program: its text, in an empty folder."""
     begin = f"import os\nos.chdir({str(folder)!r})\ndel os\n__name__ = '__main__'\n"
     return {"code": begin + _IMPORT.sub(r"\1\2 nbtf", program["code"])}
 
 
 def difference(program: Program, outcome: Outcome) -> str | None:
-    """How an outcome differs from what was recorded, or None."""
+    """Returns the difference between an outcome and the recording, or None."""
     came = _EXECUTED.sub("", outcome.stdout)
     if outcome.bases:
         came += f"\n!!{outcome.bases[0]}: {outcome.message.strip()}\n"
@@ -53,14 +53,14 @@ def difference(program: Program, outcome: Outcome) -> str | None:
 
 
 def names_an_absence(outcome: Outcome) -> bool:
-    """Whether a program ended with an error that says what is not here."""
+    """Returns whether a program ended with an error that names a missing feature."""
     return (
         outcome.bases[:1] != [] and any(base in _ABSENCE for base in outcome.bases) and "no" in outcome.message.lower()
     )
 
 
 def _plain(text: str) -> str:
-    """Text without addresses, blanks and the placer's lines, with nbtf's names as TensorFlow's."""
+    """Returns a text without addresses, blanks and the placer's lines, and with TensorFlow's names for nbtf's."""
     text = _PLACER_LINE.sub("", text).replace("MissingDeviceError", "InvalidArgumentError")
     text = text.replace("nbtf", "tensorflow").replace("tensorflow.python.", "")
     return re.sub(r"\s+", " ", re.sub(r"0x[0-9a-f]+", "0x", text)).strip()

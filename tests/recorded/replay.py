@@ -1,11 +1,11 @@
-"""Does nbtf do what was recorded from TensorFlow? Runs recorded cases, each in a process of its own.
+"""Does nbtf behave as recorded from TensorFlow? Runs recorded cases, each in a separate process.
 
-    python -m tests.recorded.replay                          # all cases, a line per miss, a table by area
+    python -m tests.recorded.replay                          # all cases: one line per miss, and a table by area
     python -m tests.recorded.replay --only "place\\." --level core,near
-    python -m tests.recorded.replay --sessions               # those of graphs and sessions
+    python -m tests.recorded.replay --sessions               # cases with graphs and sessions
 
-One server process per number of simulated GPUs imports the module once; every case is a fork of it, so each starts with
-a fresh runtime. `test_tf2_cases.py` drives the same code from pytest; `judgement.py` compares.
+One server process per number of simulated GPUs imports the module once. Every case is a fork of a server, so each
+starts with a fresh runtime. `test_tf2_cases.py` runs the same code from pytest; `judgement.py` compares outcomes.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ LIMIT_SECONDS = 600
 
 
 def run_forked(module: ModuleType, case: Case) -> Outcome:
-    """Runs one case in a fork of this process and returns what it left."""
+    """Runs one case in a fork of this process and returns its outcome."""
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err, tempfile.TemporaryFile() as raised:
         child = os.fork()
         if child == 0:
@@ -52,8 +52,8 @@ def run_forked(module: ModuleType, case: Case) -> Outcome:
 
 
 def _become_the_case(module: ModuleType, case: Case, out: int, err: int, raised: int) -> None:
-    """In the child: sends the streams into files, runs the snippet, writes down what it raised."""
-    signal.alarm(LIMIT_SECONDS)  # ends a case that hangs
+    """In the child: redirects the streams to files, runs the snippet, and writes down its error."""
+    signal.alarm(LIMIT_SECONDS)  # stops a case that hangs
     nothing = os.open(os.devnull, os.O_RDONLY)
     for source, target in ((nothing, 0), (out, 1), (err, 2)):
         os.dup2(source, target)
@@ -63,7 +63,7 @@ def _become_the_case(module: ModuleType, case: Case, out: int, err: int, raised:
         names = {"__name__": "__case__", "tf": module, "np": importlib.import_module("numpy")}
         linecache.cache["case.py"] = len(case["code"]), None, case["code"].splitlines(keepends=True), "case.py"
         exec(compile(case["code"], "case.py", "exec"), names)
-    except BaseException as raised_by_the_case:  # also SystemExit: it is the case's answer
+    except BaseException as raised_by_the_case:  # including SystemExit: it is the case's answer
         error = raised_by_the_case
     sys.stdout.flush()
     sys.stderr.flush()
@@ -86,7 +86,7 @@ def _text(file: IO[bytes]) -> str:
 
 
 class Replay:
-    """Runs cases against a module; starts a server for each number of GPUs when a case first asks for it."""
+    """Runs cases against a module; starts the server for a number of GPUs when the first case needs it."""
 
     def __init__(self, module: str = "nbtf") -> None:
         self._module = module
@@ -97,10 +97,10 @@ class Replay:
 
     def __exit__(self, kind: type | None, error: BaseException | None, trace: TracebackType | None) -> None:
         for server in self._servers.values():
-            server.communicate()  # closes its input, which ends it
+            server.communicate()  # closes its input, so that it exits
 
     def outcome(self, case: Case) -> Outcome:
-        """What the case left behind."""
+        """Returns the case's outcome."""
         server = self._server(case.get("setup", {}).get("gpus", 0))
         assert server.stdin is not None
         assert server.stdout is not None
@@ -112,7 +112,7 @@ class Replay:
         return Outcome(**json.loads(answer))
 
     def difference(self, case: Case) -> str | None:
-        """How the case differs from the recording, or None."""
+        """Returns how the case differs from the recording, or None."""
         return difference(case, self.outcome(case))
 
     def _server(self, gpus: int) -> subprocess.Popen[str]:
@@ -128,7 +128,7 @@ class Replay:
 
 
 def _environment(gpus: int) -> dict[str, str]:
-    """This process's environment without anything that configures devices, plus the GPUs asked for."""
+    """Returns this process's environment without device settings, plus the requested number of GPUs."""
     foreign = ("NBTF_", "TF_", "CUDA_")
     kept = {name: value for name, value in os.environ.items() if not name.startswith(foreign)}
     path = [str(HERE.parent.parent), *filter(None, [kept.get("PYTHONPATH")])]
@@ -142,7 +142,7 @@ def _environment(gpus: int) -> dict[str, str]:
 
 
 def serve(name: str) -> None:
-    """Answers the cases on stdin, one JSON line each, with their outcomes on stdout."""
+    """Reads cases from stdin, one JSON line each, and writes their outcomes to stdout."""
     module = importlib.import_module(name)
     importlib.import_module("numpy")
     for line in sys.stdin:
@@ -150,19 +150,19 @@ def serve(name: str) -> None:
 
 
 def load_cases(file: Path = HERE / "tf2_cases.json") -> list[Case]:
-    """The recorded cases of a file."""
+    """Returns the recorded cases of a file."""
     return json.loads(file.read_text(encoding="utf-8"))
 
 
 def load_session_cases(file: Path = HERE / "tf1_cases.json") -> list[Case]:
-    """The recorded cases of graphs and sessions, in the form of the others."""
+    """Returns the recorded cases with graphs and sessions, in the same form as the others."""
     cases = json.loads(file.read_text(encoding="utf-8"))["cases"]
     both = [case | {"code": case["setup"] + case["code"], "setup": {}} for case in cases]
     return [case | {"level": "core", "session": True} for case in both]
 
 
 def load_not_met(file: Path = HERE / "not_met.toml") -> dict[str, str]:
-    """The cases that nbtf does not meet, each with the reason."""
+    """Returns the cases that nbtf does not meet, each with the reason."""
     groups = tomllib.loads(file.read_text(encoding="utf-8"))["group"]
     return {case: group["why"] for group in groups for case in group["cases"]}
 
@@ -182,10 +182,10 @@ def main() -> int:
     """Runs the selected cases and prints the misses and a table by area."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("file", nargs="?", type=Path, help="tf2_cases.json, or with --sessions tf1_cases.json")
-    parser.add_argument("--sessions", action="store_true", help="run the cases of graphs and sessions")
+    parser.add_argument("--sessions", action="store_true", help="run the cases with graphs and sessions")
     parser.add_argument("--only", default="", metavar="REGEX", help="cases whose id contains this")
-    parser.add_argument("--level", default="core,near,optional", help="levels to run; quirks are not by default")
-    parser.add_argument("--module", help="what `tf` is; nbtf, or with --sessions nbtf.compat.v1")
+    parser.add_argument("--level", default="core,near,optional", help="levels to run; the default leaves out quirks")
+    parser.add_argument("--module", help="module to test as `tf`; default: nbtf, or nbtf.compat.v1 with --sessions")
     parser.add_argument("--serve", metavar="MODULE", help=argparse.SUPPRESS)
     chosen = parser.parse_args()
     if chosen.serve:
@@ -203,7 +203,7 @@ def main() -> int:
     print(f"\n{'area':10}" + "".join(f"{column:>10}" for column in columns))
     for area in sorted(table, key=lambda name: (name == "all", name)):
         print(f"{area:10}" + "".join(f"{table[area][column]:10}" for column in columns))
-    print("\nlisted: misses named in not_met.toml; unlisted: named there, but passing")
+    print("\nlisted: misses that not_met.toml names; unlisted: cases that it names although they pass")
     return 1 if table and table["all"]["failed"] + table["all"]["unlisted"] else 0
 
 

@@ -1,7 +1,7 @@
-"""Every function of two operands on operands of two dtypes: what becomes of it in eager code, functions and sessions.
+"""Calls every function of two operands with two different dtypes, in eager code, functions and sessions.
 
 python -m tests.recorded.unequal_dtypes             # all pairs of dtypes: half a minute
-python -m tests.recorded.unequal_dtypes --record    # with TensorFlow: writes unequal_dtypes.json, with some of them
+python -m tests.recorded.unequal_dtypes --record    # writes a part of them to unequal_dtypes.json; needs TensorFlow
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def calls(tf: Any) -> dict[str, Callable[[Any, Any], Any]]:
 
 
 def eager(tf: Any, call: Callable[[Any, Any], Any], x: str, y: str) -> Any:
-    """Calls a function at once."""
+    """Calls a function eagerly."""
     return call(tf.constant([1, 2], x), tf.constant([1, 2], y))
 
 
@@ -92,9 +92,9 @@ def _answer(way: Callable[..., Any], tf: Any, call: Any, x: str, y: str) -> str:
 
 
 def agree(expected: str, answered: str) -> bool:
-    """Tells whether two answers are equal; where no kernel takes the first dtype, whether both are refusals.
+    """Returns whether two answers are equal; if no kernel supports the first dtype, whether both are errors.
 
-    TensorFlow then lists its own dtypes, or the devices of kernels.
+    TensorFlow's error then lists its own dtypes or its kernels' devices.
     """
     if "list of allowed values" in expected or "Could not find device" in expected:
         return answered.partition(":")[0] in ("TypeError", "InvalidArgumentError")
@@ -103,7 +103,7 @@ def agree(expected: str, answered: str) -> bool:
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.recorded.unequal_dtypes", description=__doc__)
-    parser.add_argument("--record", action="store_true", help="write down what TensorFlow answers")
+    parser.add_argument("--record", action="store_true", help="record TensorFlow's answers")
     if parser.parse_args().record:
         given = answers(importlib.import_module("tensorflow"), WAYS, PAIRS)
         FILE.write_text(json.dumps(given, indent=0) + "\n", encoding="utf-8")

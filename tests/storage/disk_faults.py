@@ -1,4 +1,4 @@
-"""What goes wrong while something is saved, and at which call to the system: for tests of what survives it."""
+"""Simulates errors while something is saved, at a chosen system call, for tests of what survives them."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ CALLS = (
     "fchown",
     "ftruncate",
 )
-"""All calls of `os` that change a disk, and `open`, which may."""
+"""All functions of `os` that change a disk, and `open`, which may."""
 
 Fault = Literal["error", "interrupt", "short write", "kill"]
-"""`error`: the disk is full, and says so, or fails while content is forced onto it."""
+"""`error`: the disk is full and reports it, or fails while content is flushed to it."""
 
 
 class DiskFault:
-    """Has the nth call of this thread go wrong; counts them, and remembers their names."""
+    """Makes the nth call of this thread fail; counts the calls, and records their names."""
 
     def __init__(self, fault: Fault, nth: int) -> None:
         self.fault, self.nth = fault, nth
@@ -76,9 +76,9 @@ class DiskFault:
 
 
 def survives_in_child(action: Callable[[], object], fault: DiskFault) -> bool:
-    """Runs something in a child process, which the fault may kill; says whether it came to its end."""
+    """Runs a function in a child process, which the fault may kill; returns whether it ran to its end."""
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DeprecationWarning)  # pytest-xdist has threads; the child uses none of theirs
+        warnings.simplefilter("ignore", DeprecationWarning)  # pytest-xdist has threads; the child uses none of them
         child = os.fork()
     if child == 0:
         status = 1

@@ -1,4 +1,4 @@
-"""What stands in an event file? A reader of records and messages that shares nothing with what writes them."""
+"""Reads event files independently of the code that writes them."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any
 
 Message = dict[int, Any]
-"""By number of the field: a number, bytes, or the last of several."""
+"""The fields of a message by number: each is a number or bytes, the last one if a field is repeated."""
 
 
 def records_in(data: bytes) -> Iterator[bytes]:
-    """Yields the records of a file, whose checksums have to be right."""
+    """Yields the records of a file; their checksums must be right."""
     while data:
         (length,) = struct.unpack("<Q", data[:8])
         content = data[12 : 12 + length]
@@ -23,7 +23,7 @@ def records_in(data: bytes) -> Iterator[bytes]:
 
 
 def masked(data: bytes) -> int:
-    """The CRC-32C of some bytes, bit by bit, turned and moved as TensorFlow does."""
+    """Returns the CRC-32C of some bytes, computed bit by bit, and masked as TensorFlow does."""
     remainder = 0xFFFFFFFF
     for byte in data:
         remainder ^= byte
@@ -61,18 +61,18 @@ def fields_in(data: bytes) -> Iterator[tuple[int, Any]]:
 
 
 def events_in(path: Path) -> list[Message]:
-    """The messages of a file."""
+    """Returns the messages of a file."""
     return [dict(fields_in(content)) for content in records_in(path.read_bytes())]
 
 
 def values_in(folder: Path) -> list[tuple[int, str, Any]]:
-    """Step, name and value of every summary in the one event file of a folder."""
+    """Returns step, name and value of every summary in the only event file of a folder."""
     (path,) = folder.iterdir()
     return values_of(path)
 
 
 def values_of(path: Path) -> list[tuple[int, str, Any]]:
-    """Step, name and value of every summary in an event file."""
+    """Returns step, name and value of every summary in an event file."""
     return [
         (event.get(2, 0), summary[1].decode(), _value(summary))
         for event in events_in(path)
@@ -82,7 +82,7 @@ def values_of(path: Path) -> list[tuple[int, str, Any]]:
 
 
 def _value(summary: Message) -> Any:
-    """A number as it is, a histogram as its figures, a tensor as a list, one without axes as a number."""
+    """Returns numbers unchanged, histograms as their figures, and tensors as lists (scalars as numbers)."""
     if 2 in summary:
         return summary[2]
     if 5 in summary:

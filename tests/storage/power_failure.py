@@ -1,4 +1,4 @@
-"""What would a power failure take of what was saved? Contents and names that are not forced onto the disk."""
+"""Which saved data would a power failure lose? Finds contents and names that were not flushed to the disk."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from unittest.mock import patch
 
 
 class Disk:
-    """What a power failure would take: contents and names that were not forced onto the disk."""
+    """The data that a power failure would lose: contents and names that were not flushed to the disk."""
 
     def __init__(self) -> None:
         self.files: dict[int, str] = {}

@@ -1,8 +1,8 @@
-"""Which lines of a program open a file for reading? Only `nbtf/_storage/reading.py` may: it reads regular files only.
+"""Lists the lines of a program that open a file for reading, which only `nbtf/_storage/reading.py` may do.
 
     python -m tests.storage.reading_calls nbtf
 
-prints the lines, and ends with status 1 if `ALLOWED` lacks a reason for one of them.
+That module accepts regular files only. The exit status is 1 if `ALLOWED` has no reason for one of the lines.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ _NO_FILE = "opens no file"
 _SOURCE = "reads the source of a function that Python has loaded"
 
 ALLOWED = {
-    ("nbtf/_storage/reading.py", "open"): "the one place",
-    ("nbtf/_storage/reading.py", "os.open"): "the one place",
+    ("nbtf/_storage/reading.py", "open"): "the module that opens files",
+    ("nbtf/_storage/reading.py", "os.open"): "the module that opens files",
     ("nbtf/_storage/archives.py", "zipfile.ZipFile"): "gets an open file",
     ("nbtf/_storage/packing.py", "zipfile.ZipFile"): "writes a draft",
     ("nbtf/_storage/drafts.py", "os.open"): "opens a folder or a draft, to lock it",
     ("nbtf/_storage/files.py", "os.open"): "opens a draft for writing",
-    ("nbtf/_storage/files.py", "open"): "writes into a device or a FIFO, which is the user's wish",
+    ("nbtf/_storage/files.py", "open"): "writes to a device or a FIFO that the user has chosen",
     ("nbtf/_storage/files.py", "io.FileIO"): "opens a draft or the end of a log, for writing",
     ("nbtf/_storage/files.py", "shutil.copyfileobj"): "gets open files",
     ("nbtf/keras/saving/models.py", "zipfile.is_zipfile"): "gets an open file",
@@ -50,7 +50,7 @@ ALLOWED = {
     ("nbtf/_devices/processes.py", "open"): _SYSTEM,
     ("nbtf/cli/real_gpus.py", "file.read_text"): _SYSTEM,
     ("nbtf/notebook/views/processor.py", "open"): _SYSTEM,
-    ("nbtf/notebook/prediction/__main__.py", "os.fdopen"): "the pipe to the process that asked",
+    ("nbtf/notebook/prediction/__main__.py", "os.fdopen"): "the pipe to the parent process",
     ("nbtf/_graph/autograph/conversion.py", "linecache.getlines"): _SOURCE,
     ("nbtf/_graph/autograph/user_code.py", "linecache.getline"): _SOURCE,
     ("nbtf/notebook/code_lines.py", "linecache.getline"): _SOURCE,
@@ -61,7 +61,7 @@ ALLOWED = {
     ("nbtf/_cluster/in_process.py", "process.host.open"): _NO_FILE,
     ("nbtf/_cluster/controller.py", "channel.open"): _NO_FILE,
 }
-"""File and call, and why the call may stand there."""
+"""File and call, with the reason why the call is allowed."""
 
 _READERS = frozenset(
     "open open_code fdopen FileIO ZipFile PyZipFile TarFile is_zipfile is_tarfile GzipFile BZ2File LZMAFile "
@@ -79,14 +79,14 @@ _OF_MODULES = {
     "h5py": frozenset(["File"]),
 }
 _ANY = re.compile(rf"\b({'|'.join(sorted({*_READERS, *_METHODS, *chain(*_OF_MODULES.values())}))})\b")
-"""What a program text contains at least, if it reads a file: parsing the others would take seconds."""
+"""Matches every program text that can read a file; parsing all other texts would take seconds."""
 
 _OPENED = frozenset(["self.archive", "archive"])
-"""What has been opened already: a zip archive opens its members."""
+"""Objects that are already open: a zip archive opens its members."""
 
 
 class ReadingCall(NamedTuple):
-    """A call that reads: the file, the line, and the function that is called."""
+    """A call that reads: the file, the line, and the called function."""
 
     file: str
     line: int
@@ -94,7 +94,7 @@ class ReadingCall(NamedTuple):
 
 
 def reading_calls(text: str, file: str) -> Iterator[ReadingCall]:
-    """Yields the calls of a program text that open a file for reading."""
+    """Yields the calls in a program text that open a file for reading."""
     if not _ANY.search(text):
         return
     tree = ast.parse(text)
@@ -118,7 +118,7 @@ def _read_by(call: ast.Call, modules: dict[str, str]) -> str | None:
 
 
 def offences(folder: Path, root: Path) -> tuple[list[ReadingCall], set[tuple[str, str]]]:
-    """Returns the calls in a folder that are not allowed, and those that are allowed and absent."""
+    """Returns the calls in a folder that are not allowed, and the allowed calls that do not exist."""
     calls = [
         call
         for path in sorted(folder.rglob("*.py"))
@@ -129,13 +129,13 @@ def offences(folder: Path, root: Path) -> tuple[list[ReadingCall], set[tuple[str
 
 
 def main(folder: str) -> int:
-    """Prints what is not allowed, and returns the exit status."""
+    """Prints the calls that are not allowed; returns the exit status."""
     path = Path(folder).resolve()
     calls, unused = offences(path, path.parent)
     for call in calls:
-        print(f"{call.file}:{call.line}: {call.call} reads; nbtf/_storage/reading.py does, regular files only")
+        print(f"{call.file}:{call.line}: {call.call} reads a file. Use nbtf/_storage/reading.py instead.")
     for file, name in sorted(unused):
-        print(f"{file}: {name} is allowed in {Path(__file__).name}, and is not there")
+        print(f"{file}: {name} is allowed in {Path(__file__).name} but does not exist")
     return 1 if calls or unused else 0
 
 

@@ -1,8 +1,8 @@
-"""`python -m tests.storage.saved_and_read`: can everything that a save accepted be read again?
+"""`python -m tests.storage.saved_and_read`: can everything that was saved successfully be read again?
 
-Saves random variables, modules, models and vocabularies, up to and beyond each limit, over an earlier save. A save that
-is refused must leave the earlier one as it was, and say in a `ValueError` or a `TypeError` what it refused. What was
-accepted must be read, and be the same. Exit status 1 after a failure; prints how many were saved and refused.
+Saves random variables, modules, models and vocabularies, up to and beyond each limit, over an earlier save. A rejected
+save must leave the earlier one unchanged and name the problem in a `ValueError` or a `TypeError`. A successful save
+must be readable and equal. The exit status is 1 after a failure; prints how many were saved and rejected.
 """
 
 from __future__ import annotations
@@ -42,14 +42,14 @@ LOW = {
     "DOCUMENT_LEVELS": 14,
     "OBJECT_LEVELS": 7,
 }
-"""Limits that random objects pass often."""
+"""Low limits, which random objects often exceed."""
 
 Save = Callable[[Path], object]
 
 
 @contextlib.contextmanager
 def limited(most: Mapping[str, int]) -> Generator[None]:
-    """Has other limits during a block."""
+    """Replaces the limits during a block."""
     with contextlib.ExitStack() as stack:
         for name, number in most.items():
             stack.enter_context(patch.object(getattr(limits, name), "maximum", number))
@@ -57,7 +57,7 @@ def limited(most: Mapping[str, int]) -> Generator[None]:
 
 
 def outcome(subject: Subject, seed: int, folder: Path) -> str:
-    """Saves and reads a random object; returns `saved`, `refused`, or what is wrong."""
+    """Saves and reads a random object; returns `saved`, `refused`, or a description of the failure."""
     random = Random(f"{subject.name} {seed}")
     with limited(LOW if random.random() < 0.7 else {}):
         before = subject.plain()
@@ -65,7 +65,7 @@ def outcome(subject: Subject, seed: int, folder: Path) -> str:
         try:
             after = subject.random(random)
         except (ValueError, TypeError):
-            return "not made"  # a name that no layer may have, and the like
+            return "not made"  # for example because of a name that no layer may have
         try:
             after.save(folder)
         except (ValueError, TypeError) as error:
@@ -94,7 +94,7 @@ def _after_save(after: Any, folder: Path) -> str:
 
 
 def search(subject: Subject, seeds: range) -> tuple[Counter[str], list[str]]:
-    """Tries one object for each seed; returns how many were saved and refused, and what is wrong."""
+    """Tries one object per seed; returns how many were saved and rejected, and the failures."""
     counts, failures = Counter[str](), list[str]()
     for seed in seeds:
         with tempfile.TemporaryDirectory() as folder:
@@ -106,7 +106,7 @@ def search(subject: Subject, seeds: range) -> tuple[Counter[str], list[str]]:
 
 
 def large_objects(words: int = 1_500_000, variables: int = 100_001) -> Iterator[Saved]:
-    """Yields what was once saved and then refused: a long vocabulary, many variables, models 40 deep, 40 axes."""
+    """Yields objects that could once be saved but not read: a long vocabulary, many variables, deep models, 40 axes."""
     vocabulary = [f"word{number}" for number in range(words)]
     layer = tf.keras.layers.StringLookup(vocabulary=vocabulary)
     yield by_model(tf.keras.Sequential([tf.keras.Input((), dtype="string"), layer]), "words.keras")
@@ -120,12 +120,12 @@ def large_objects(words: int = 1_500_000, variables: int = 100_001) -> Iterator[
 
 
 def main() -> int:
-    """Searches; returns the exit status."""
+    """Runs the search; returns the exit status."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--count", type=int, default=1_000, help="objects of each subject")
-    parser.add_argument("--seed", type=int, default=0, help="the first seed")
+    parser.add_argument("--count", type=int, default=1_000, help="objects per subject")
+    parser.add_argument("--seed", type=int, default=0, help="first seed")
     parser.add_argument("--subjects", nargs="*", default=list(SUBJECTS), choices=list(SUBJECTS))
-    parser.add_argument("--large", action="store_true", help="large objects of real size first; half a minute")
+    parser.add_argument("--large", action="store_true", help="first try objects of realistic size; half a minute")
     chosen = parser.parse_args()
     warnings.simplefilter("ignore")
     logging.disable(logging.CRITICAL)
@@ -139,7 +139,7 @@ def main() -> int:
     for name in chosen.subjects:
         counts, failures = search(SUBJECTS[name], range(chosen.seed, chosen.seed + chosen.count))
         status = status or bool(failures)
-        print(f"{name}: {counts['saved']} saved and read, {counts['refused']} refused, {len(failures)} failures")
+        print(f"{name}: {counts['saved']} saved and read, {counts['refused']} rejected, {len(failures)} failures")
         print(*(f"  {failure}" for failure in failures[:20]), sep="\n", end="\n" if failures else "")
         sys.stdout.flush()
     return int(status)

@@ -1,4 +1,4 @@
-"""What can be saved? Random objects of each kind, and how each is saved, read and compared."""
+"""Random objects of each kind that can be saved, with functions that save, read and compare them."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ WORDS = [
 
 
 class Saved(NamedTuple):
-    """An object, how it is saved, and what differs after it was read; nothing is an empty text."""
+    """How an object is saved, and how it differs after reading; an empty text means no difference."""
 
     save: Callable[[Path], object]
     difference: Callable[[Path], str]
@@ -45,7 +45,7 @@ class Saved(NamedTuple):
 
 @dataclass(frozen=True)
 class Subject:
-    """A kind of objects: a small one, and random ones."""
+    """A kind of objects: a small object, and a function that makes random ones."""
 
     name: str
     plain: Callable[[], Saved]
@@ -87,7 +87,7 @@ def variable(random: Random) -> Any:
 
 
 def same(first: Any, second: Any) -> bool:
-    """Tells whether two plain values, arrays or trees of such are the same, special numbers included."""
+    """Returns whether two plain values, arrays or trees of them are equal, including special numbers."""
     if isinstance(first, dict):
         return (
             isinstance(second, dict) and list(first) == list(second) and all(same(first[k], second[k]) for k in first)
@@ -106,7 +106,7 @@ def same(first: Any, second: Any) -> bool:
 
 
 def values(tree: Any) -> Any:
-    """The numbers of the variables of a tree."""
+    """Returns the numbers of the variables in a tree."""
     if isinstance(tree, dict):
         return {key: values(child) for key, child in tree.items()}
     if isinstance(tree, list):
@@ -119,7 +119,7 @@ def as_array(value: Any) -> Any:
 
 
 def tree(random: Random, level: int = 0) -> Any:
-    """A variable, or lists and dictionaries of variables."""
+    """Returns a variable, or lists and dictionaries of variables."""
     choice = random.randrange(4 if level < random.choice([2, 3, 9]) else 1)
     if choice < 2 and level:
         return variable(random)
@@ -129,7 +129,7 @@ def tree(random: Random, level: int = 0) -> Any:
 
 
 def emptied(tree: Any) -> Any:
-    """The same tree with other values."""
+    """Returns the same tree with different values."""
     if isinstance(tree, dict):
         return {key: emptied(child) for key, child in tree.items()}
     if isinstance(tree, list):
@@ -190,7 +190,7 @@ def by_saver(variables: dict[str, Any], name: str = "model") -> Saved:
 
 
 class Thing(tf.Module):
-    """A module with any attributes."""
+    """A module with arbitrary attributes."""
 
     def __init__(self, attributes: dict[str, Any]) -> None:
         super().__init__()
@@ -198,7 +198,7 @@ class Thing(tf.Module):
 
 
 def plain(random: Random, level: int = 0) -> Any:
-    """A value that a module may have as an attribute."""
+    """Returns a value that a module may have as an attribute."""
     choice = random.randrange(12 if level < random.choice([2, 3, 9]) else 6)
     if choice < 2:
         return random.choice(NUMBERS)
@@ -221,7 +221,7 @@ def plain(random: Random, level: int = 0) -> Any:
 
 
 def plainly(value: Any) -> Any:
-    """What is compared of a value."""
+    """Returns the part of a value that is compared."""
     if isinstance(value, Thing):
         return {"thing": plainly(value.attributes)}
     if isinstance(value, dict):
@@ -262,7 +262,7 @@ def layer(random: Random) -> Any:
 
 
 def stack(random: Random, levels: int) -> Any:
-    """A model with layers and, inside one another, models."""
+    """Returns a model with layers and nested models."""
     layers = [layer(random) for _ in range(random.choice([0, 1, 2, 5]))]
     if levels:
         layers.insert(random.randrange(len(layers) + 1), stack(random, levels - 1))
@@ -298,7 +298,7 @@ def lookup(random: Random) -> Any:
 
 
 def facts(model: Any) -> Any:
-    """What is compared of a model: names, weights, vocabularies, and what it computes."""
+    """Returns the parts of a model that are compared: names, weights, vocabularies, and results."""
     words = [layer.get_vocabulary() for layer in model.layers if hasattr(layer, "get_vocabulary")]
     weights = [as_array(weight) for weight in model.get_weights()]
     names = [layer.name for layer in model._flatten_layers()]

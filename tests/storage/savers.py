@@ -1,4 +1,4 @@
-"""What in nbtf saves? A table: how something old is put there, how something new replaces it, how it is read."""
+"""A table of everything in nbtf that saves: how an old version is saved, replaced by a new one, and read."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ callbacks = keras.callbacks
 
 @dataclass(frozen=True)
 class Saver:
-    """One way to save into a folder. `load` returns what can be compared, and raises when that is damaged."""
+    """One way to save to a folder. `load` returns a comparable value; it raises an error if the file is damaged."""
 
     name: str
     prepare: Callable[[Path], object]
@@ -46,7 +46,7 @@ class Saver:
 
 
 class CommandFailedError(Exception):
-    """A command ended with a status that means failure; the text is what it wrote on stderr."""
+    """A command failed; the text is its output on stderr."""
 
     def __init__(self, status: int, text: str) -> None:
         super().__init__(text)
@@ -54,7 +54,7 @@ class CommandFailedError(Exception):
 
 
 def in_versions(name: str, save: Callable[[Path, int], object], load: Callable[[Path], Any]) -> Saver:
-    """What saves a number: first 1, then 2."""
+    """Returns a saver of a number: first 1, then 2."""
     return Saver(name, lambda folder: save(folder, 1), lambda folder: save(folder, 2), load)
 
 
@@ -71,7 +71,7 @@ def save_for_keras_2(path: Path, number: int) -> None:
 
 
 def number_of(arrays: Any) -> float:
-    """The number that all elements of all arrays are."""
+    """Returns the number that all elements of all arrays have."""
     numbers = {float(element) for array in arrays for element in np.unique(array)}
     assert len(numbers) == 1, f"a mixture of {numbers}"
     return numbers.pop()
@@ -88,7 +88,7 @@ def of_model(path: Path) -> float:
 
 
 def remains(folder: Path) -> list[str]:
-    """What a save should not leave: drafts, and more than one generation of a folder."""
+    """Returns the files that a save must not leave: drafts, and more than one generation of a folder."""
     generations: dict[Path, list[str]] = {}
     for path in sorted(folder.rglob("generation-*")):
         generations.setdefault(path.parent, []).append(path.name)
@@ -206,7 +206,7 @@ def by_records(folder: Path, number: int) -> None:
 
 
 def of_records(folder: Path) -> Any:
-    """The records; None before there is a file."""
+    """Returns the records; None before the file exists."""
     path = folder / "records"
     return [record.numpy() for record in tf.data.TFRecordDataset(str(path))] if path.exists() else None
 
@@ -246,7 +246,7 @@ def page_of(folder: Path, number: int) -> None:
 
 
 def of_page(folder: Path) -> list[str] | None:
-    """The result's shapes that stand in the page; None before there is one."""
+    """Returns the result's shapes in the page; None before the page exists."""
     path = folder / "page.html"
     if not path.exists():
         return None
@@ -291,7 +291,7 @@ def record(folder: Path) -> None:
 
 
 def check(*options: str) -> Callable[[Path], None]:
-    """A check of a notebook in which a cell prints something new."""
+    """Returns a check of a notebook in which a cell prints something new."""
 
     def check_all(paths: list[Path], plan: object, at_once: int, tell: Callable[[NotebookVerdict], None]) -> Any:
         executed = read(paths[0])
@@ -367,13 +367,13 @@ def lab(folder: Path) -> None:
     lessons = [Lesson(folder / "lesson.ipynb", "lesson.ipynb")]
     with contextlib.ExitStack() as stack:
         stack.enter_context(patch("nbtf.cli.lab.lessons", lambda: lessons))
-        stack.enter_context(patch("nbtf.cli.lab.sign", list))  # Jupyter's own record of what it trusts
+        stack.enter_context(patch("nbtf.cli.lab.sign", list))  # Jupyter's own database of trusted notebooks
         stack.enter_context(patch("nbtf.cli.lab.start", lambda words: 0))
         command("lab", "--dir", folder / "course")
 
 
 CORE, NEEDED = ("pyodide.mjs",), ("numpy",)
-"""Less of Pyodide than there is: each file is some ten calls to the system."""
+"""A part of Pyodide's files, because each file needs about ten system calls."""
 
 
 def site(folder: Path) -> None:
@@ -412,7 +412,7 @@ def before_site(folder: Path) -> None:
 
 
 def of_site(folder: Path) -> Any:
-    """The files and their sizes; None before there is a site."""
+    """Returns the files and their sizes; None before the site exists."""
     root = folder / "site"
     files = sorted(path for path in root.rglob("*") if path.is_file())
     return [(str(path.relative_to(root)), path.stat().st_size) for path in files] if root.exists() else None

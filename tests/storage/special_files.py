@@ -1,4 +1,4 @@
-"""What reads a file that a user names, or that lies in such a folder? A table, with one file of each to replace."""
+"""A table of everything that reads a file named by the user, or lying in a named folder, with one file to replace."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _SAVER_OF = {saver.name: saver for saver in SAVERS}
 
 @dataclass(frozen=True)
 class FileReader:
-    """A way to read: how a valid file comes into a folder, which file of it is replaced, and how it is read."""
+    """A way to read: a function that creates a valid file, the file to replace, and a function that reads it."""
 
     name: str
     prepare: Callable[[Path], object]
@@ -39,7 +39,7 @@ class FileReader:
 
 
 class SpecialFileOpenedError(BaseException):
-    """A FIFO or a device was opened: for reading it, a program would wait, or read without an end."""
+    """A FIFO or a device was opened. A program that reads it would wait, or read without end."""
 
 
 def make_fifo(path: Path) -> None:
@@ -52,7 +52,7 @@ def link_to_zeros(path: Path) -> None:
 
 def make_socket(path: Path) -> None:
     folder = os.getcwd()
-    os.chdir(path.parent)  # the path of a socket has 108 bytes at most
+    os.chdir(path.parent)  # the path of a socket may have at most 108 bytes
     try:
         with socket.socket(socket.AF_UNIX) as server:
             server.bind(path.name)
@@ -78,7 +78,7 @@ SPECIAL_FILES = {
 
 
 class OpeningGuard:
-    """Stops a program that opens a FIFO or a device before the system does."""
+    """Stops a program before it opens a FIFO or a device."""
 
     def __init__(self) -> None:
         self._folder = ""

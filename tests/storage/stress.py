@@ -1,9 +1,9 @@
-"""Is anything lost by `kill -9` at random moments, or by four savers to one path?
+"""Is any save lost through `kill -9` at random moments, or when four savers write to the same path?
 
-    python -m tests.storage.stress                          # 200 kills of each saver, 4 savers with 30 saves each
-    python -m tests.storage.stress --kills 20 --saves 5     # a share of it
+    python -m tests.storage.stress                          # 200 kills per saver, 4 savers with 30 saves each
+    python -m tests.storage.stress --kills 20 --saves 5     # a smaller run
 
-prints a table and ends with status 1 if a save was lost, or failed beside others.
+Prints a table. The exit status is 1 if a save was lost, or failed because of concurrent saves.
 """
 
 from __future__ import annotations
@@ -30,26 +30,26 @@ from tests.storage.savers import SAVERS, Saver, remains
 BY_NAME = {saver.name: saver for saver in SAVERS}
 KILLED = ("weights", "model in a file", "model in a folder", "saved model", "backup", "managed checkpoint")
 SHARED = ("weights", "model in a file", "model in a folder", "saved model", "backup", "checkpoint")
-"""Not the managed checkpoint: a manager deletes what it has not saved itself, in TensorFlow, too."""
+"""Without the managed checkpoint: as in TensorFlow, a manager deletes files that it has not saved itself."""
 
 LONGEST_SECONDS = 0.05
-"""After the start of a save; the longest save takes some 20 ms."""
+"""Seconds after the start of a save; the longest save takes about 20 ms."""
 
 
 @dataclass
 class Result:
-    """What became of one saver: which values were there after each trial, and what went wrong."""
+    """The outcome for one saver: the values found after each trial, and the failures."""
 
     name: str
     trials: int = 0
     losses: list[str] = field(default_factory=list[str])
 
     def look(self, saver: Saver, folder: Path, values: Sequence[object]) -> None:
-        """Loads what is there, which must be one of the values that were saved."""
+        """Loads the current file, which must contain one of the saved values."""
         self.trials += 1
         try:
             value = saver.load(folder)
-        except Exception as error:  # whatever it is, the save is lost
+        except Exception as error:  # any error means that the save is lost
             self.losses.append(f"{type(error).__name__}: {error}")
             return
         if value not in values:
@@ -57,7 +57,7 @@ class Result:
 
 
 def both_values(saver: Saver, folder: Path) -> list[object]:
-    """Returns what is there after each of the two saves."""
+    """Returns the values after each of the two saves."""
     values: list[object] = []
     for save in (saver.prepare, saver.save):
         save(folder)
@@ -66,16 +66,16 @@ def both_values(saver: Saver, folder: Path) -> list[object]:
 
 
 def forked(action: Callable[[], object]) -> int:
-    """Runs something in a child process, and returns its number."""
+    """Runs a function in a child process and returns the process's number."""
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DeprecationWarning)  # there may be threads; the child uses none of theirs
+        warnings.simplefilter("ignore", DeprecationWarning)  # other threads may exist; the child uses none of them
         child = os.fork()
     if child == 0:
         status = 1
         try:
             action()
             status = 0
-        except BaseException:  # the parent tells only that there was one
+        except BaseException:  # the parent only reports that there was an error
             traceback.print_exc()
         finally:
             os._exit(status)
@@ -83,14 +83,14 @@ def forked(action: Callable[[], object]) -> int:
 
 
 def save_until_killed(saver: Saver, folder: Path, pipe: int) -> None:
-    """Saves the one and the other, and tells before each that it begins."""
+    """Saves two values in turn, and announces the start of each save through a pipe."""
     for save in itertools.cycle((saver.prepare, saver.save)):
         os.write(pipe, b".")
         save(folder)
 
 
 def kill_at_random(saver: Saver, folder: Path, kills: int, seed: int = 0) -> Result:
-    """Kills a process that saves, again and again, and looks after each time what is there."""
+    """Kills a saving process again and again, and checks the saved file after each kill."""
     chance, result = random.Random(seed), Result(saver.name)
     values = both_values(saver, folder)
     for _ in range(kills):
@@ -110,20 +110,20 @@ def kill_at_random(saver: Saver, folder: Path, kills: int, seed: int = 0) -> Res
 
 
 def save_many_times(saver: Saver, folder: Path, saves: int) -> None:
-    """Saves the one and the other, and reads between."""
+    """Saves two values in turn, and reads in between."""
     for save in itertools.islice(itertools.cycle((saver.prepare, saver.save)), saves):
         save(folder)
         saver.load(folder)
 
 
 def save_from_threads(saver: Saver, folder: Path, savers: int, saves: int) -> Result:
-    """Has several threads save to one path; none may fail, and each load gives what one of them has saved."""
+    """Saves to one path from several threads; no save may fail, and each load returns a value that was saved."""
     result, values = Result(f"{saver.name}, threads"), both_values(saver, folder)
 
     def save() -> None:
         try:
             save_many_times(saver, folder, saves)
-        except Exception as error:  # told in the table
+        except Exception as error:  # shown in the table
             result.losses.append(f"{type(error).__name__}: {error}")
 
     threads = [threading.Thread(target=save) for _ in range(savers)]
@@ -138,12 +138,12 @@ def save_from_threads(saver: Saver, folder: Path, savers: int, saves: int) -> Re
 
 
 def save_from_processes(saver: Saver, folder: Path, savers: int, saves: int) -> Result:
-    """Has several processes save to one path; none may fail, and each load gives what one of them has saved."""
+    """Saves to one path from several processes; no save may fail, and each load returns a value that was saved."""
     result, values = Result(f"{saver.name}, processes"), both_values(saver, folder)
     children = [forked(lambda: save_many_times(saver, folder, saves)) for _ in range(savers)]
     for child in children:
         if os.waitpid(child, 0)[1]:
-            result.losses.append(f"process {child} failed; its traceback stands above")
+            result.losses.append(f"process {child} failed; see its traceback above")
     result.look(saver, folder, values)
     result.trials = savers * saves
     result.losses += [f"{name} is left" for name in remains(folder)]
@@ -151,10 +151,10 @@ def save_from_processes(saver: Saver, folder: Path, savers: int, saves: int) -> 
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Prints a line for each saver, and returns the exit status."""
+    """Prints one line per saver; returns the exit status."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--kills", type=int, default=200, help="of each saver")
-    parser.add_argument("--saves", type=int, default=30, help="of each of four savers")
+    parser.add_argument("--kills", type=int, default=200, help="kills per saver")
+    parser.add_argument("--saves", type=int, default=30, help="saves for each of four savers")
     chosen = parser.parse_args(arguments)
     lost = 0
     runs = [(name, kill_at_random, (chosen.kills,)) for name in KILLED]

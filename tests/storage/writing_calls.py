@@ -1,8 +1,8 @@
-"""Which lines of a program open a file for writing, or give one another name? Only those of the storage layer may.
+"""Lists the lines of a program that open a file for writing or rename one, which only the storage layer may do.
 
     python -m tests.storage.writing_calls nbtf
 
-prints the lines and ends with status 1 if there are some that `ALLOWED` does not name with a reason.
+The exit status is 1 if `ALLOWED` has no reason for one of the lines.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from typing import NamedTuple
 STORAGE = "nbtf/_storage/"
 
 ALLOWED = {
-    ("nbtf/cli/own_wheel.py", "ZipFile"): "into a draft of the storage layer",
+    ("nbtf/cli/own_wheel.py", "ZipFile"): "writes a draft of the storage layer",
     ("nbtf/cli/own_wheel.py", "savez_compressed"): "into memory",
-    ("nbtf/notebook/prediction/__main__.py", "fdopen"): "the pipe to the process that asked",
+    ("nbtf/notebook/prediction/__main__.py", "fdopen"): "the pipe to the parent process",
     ("nbtf/_cluster/dask_process.py", "os.write"): "likewise",
     ("nbtf/_cluster/processes.py", "os.open"): "the null device",
 }
-"""File and call, and why it may stand there."""
+"""File and call, with the reason why the call is allowed."""
 
 _MODE = re.compile(r"[rwaxbtU+|:*a-z0-9]*")
 _OPENERS = frozenset("open fdopen ZipFile PyZipFile TarFile FileIO GzipFile BZ2File LZMAFile".split())
@@ -44,7 +44,7 @@ _OF_MODULES = {
 
 
 class WritingCall(NamedTuple):
-    """A call that writes: the file, the line, and the call in short."""
+    """A call that writes: the file, the line, and an abbreviated call."""
 
     file: str
     line: int
@@ -52,7 +52,7 @@ class WritingCall(NamedTuple):
 
 
 def writing_calls(text: str, file: str) -> Iterator[WritingCall]:
-    """Yields the calls of a program text that open a file for writing, or replace one."""
+    """Yields the calls in a program text that open a file for writing, or replace one."""
     tree = ast.parse(text)
     modules = dict(imported_names(tree))
     for node in ast.walk(tree):
@@ -63,7 +63,7 @@ def writing_calls(text: str, file: str) -> Iterator[WritingCall]:
 
 
 def imported_names(tree: ast.AST) -> Iterator[tuple[str, str]]:
-    """Yields names that `from os import replace as move` and `import os as system` make, with what they stand for."""
+    """Yields names from `from os import replace as move` and `import os as system`, with their original names."""
     for node in ast.walk(tree):
         if isinstance(node, ast.ImportFrom) and node.level == 0:
             yield from ((alias.asname or alias.name, f"{node.module}.{alias.name}") for alias in node.names)
@@ -96,7 +96,7 @@ def owner_and_name(function: ast.expr, modules: dict[str, str]) -> tuple[str, st
 
 
 def _opened_by(call: ast.Call, owner: str, name: str) -> str | None:
-    """Returns the call in short, unless its mode says that the file is read; a mode that nobody sees is suspicious."""
+    """Returns the abbreviated call, unless its mode only reads; a mode that is not a constant counts as writing."""
     positional = call.args if isinstance(call.func, ast.Attribute) and name == "open" else call.args[1:]
     modes = [*positional[:2], *(keyword.value for keyword in call.keywords if keyword.arg == "mode")]
     texts = [mode.value for mode in modes if isinstance(mode, ast.Constant) and isinstance(mode.value, str)]
@@ -109,7 +109,7 @@ def _opened_by(call: ast.Call, owner: str, name: str) -> str | None:
 
 
 def offences(folder: Path, root: Path) -> tuple[list[WritingCall], set[tuple[str, str]]]:
-    """Returns the calls in a folder that are not allowed, and what is allowed without being there."""
+    """Returns the calls in a folder that are not allowed, and the allowed calls that do not exist."""
     calls = [call for path in sorted(folder.rglob("*.py")) for call in _calls_of(path, root)]
     outside = [call for call in calls if not call.file.startswith(STORAGE)]
     unused = set(ALLOWED) - {(call.file, call.call) for call in outside}
@@ -121,13 +121,13 @@ def _calls_of(path: Path, root: Path) -> Iterable[WritingCall]:
 
 
 def main(folder: str) -> int:
-    """Prints what is not allowed, and returns the exit status."""
+    """Prints the calls that are not allowed; returns the exit status."""
     path = Path(folder).resolve()
     calls, unused = offences(path, path.parent)
     for call in calls:
-        print(f"{call.file}:{call.line}: {call.call} writes; nbtf/_storage does that so that nothing is lost")
+        print(f"{call.file}:{call.line}: {call.call} writes a file. Use nbtf/_storage, so that no data is lost.")
     for file, call in sorted(unused):
-        print(f"{file}: {call} is allowed in {Path(__file__).name}, and is not there")
+        print(f"{file}: {call} is allowed in {Path(__file__).name} but does not exist")
     return 1 if calls or unused else 0
 
 

@@ -1,8 +1,8 @@
-"""Does nbtf store each variable where TensorFlow does?
+"""Does nbtf store each variable on the same device as TensorFlow?
 
 python -m tests.variable_placement                     # the whole table
-python -m tests.variable_placement --only "fit" -v     # the ways whose names have a text
-python -m tests.variable_placement.record              # records TensorFlow's table anew, where it is installed
+python -m tests.variable_placement --only "fit" -v     # only programs whose names contain this
+python -m tests.variable_placement.record              # records TensorFlow's table again; needs TensorFlow
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ def main() -> int:
     parser = argparse.ArgumentParser(
         prog="python -m tests.variable_placement", description=str(__doc__).partition("\n")[0]
     )
-    parser.add_argument("--only", default="", help="a text in the names of ways")
-    parser.add_argument("-v", "--verbose", action="store_true", help="name each cell that differs")
+    parser.add_argument("--only", default="", help="only programs whose names contain this")
+    parser.add_argument("-v", "--verbose", action="store_true", help="print each cell that differs")
     chosen = parser.parse_args()
     warnings.simplefilter("ignore")
     cells = variables = differing = 0

@@ -1,4 +1,4 @@
-"""Does nbtf store each variable where TensorFlow does, and is the reason that it shows the right one?"""
+"""Does nbtf store each variable on TensorFlow's device, and does it show the right reason?"""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from tests.variable_placement.table import MIXING, Cell, gpu_or_cpu, is_mixing, 
 GPUS = 4
 
 _EVERYWHERE = {"no kernel on GPU", "host-memory dtype", "follows variable"}
-"""The reasons of variables that TensorFlow has on the CPU alone, and of what optimizers keep beside a weight."""
+"""The reasons for variables that TensorFlow stores only on the CPU, and for optimizers' variables."""
 
 
 class Difference(NamedTuple):
-    """A variable that is stored elsewhere, or for another reason."""
+    """A variable with a wrong device or a wrong reason."""
 
     cell: Cell
     variable: str
@@ -30,7 +30,7 @@ class Difference(NamedTuple):
 
 
 def differences(cell: Cell, expected: dict[str, str]) -> list[Difference]:
-    """Returns what differs in a cell of the table."""
+    """Returns the differences in a cell of the table."""
     with machine(GPUS):
         reasons: set[str] = set()
         opener = opener_of(tf, cell.scope, gpu_or_cpu)
@@ -50,13 +50,13 @@ def differences(cell: Cell, expected: dict[str, str]) -> list[Difference]:
 
 
 def _decides_alone(cell: Cell) -> bool:
-    """Tells whether nothing but the scope of the cell places variables: some ways open device scopes themselves."""
+    """Returns whether only the cell's scope places variables; some programs open device scopes themselves."""
     own = ("creator scope", "function: plain", "function: nested", "on 1", "on_1", "elsewhere", "v1 ")
     return cell.scope in REASONS and not any(text in cell.way for text in own)
 
 
 def _noting(opener: Opener, reasons: set[str]) -> Opener:
-    """Returns what opens a scope, and notes why variables are stored where they are while it is open."""
+    """Returns a function that opens a scope and records the reasons for variables' devices while it is open."""
 
     def note(event: Any) -> None:
         if isinstance(event, tf.runtime.OpPlaced) and event.op == "VarHandleOp":
@@ -77,7 +77,7 @@ def _noting(opener: Opener, reasons: set[str]) -> Opener:
 def all_differences(
     cells: Iterable[tuple[Cell, dict[str, str]]], tell: Callable[[Cell], None] = lambda cell: None
 ) -> list[Difference]:
-    """Returns what differs in some cells."""
+    """Returns the differences in several cells."""
     found: list[Difference] = []
     for cell, expected in cells:
         tell(cell)

@@ -8,18 +8,18 @@ from typing import Any
 from tests.variable_placement.phases import Device, Phases, Way, X
 
 Kept = dict[str, Any]
-"""What a function has created by name, and finds again when it is traced a second time."""
+"""Variables that a function has created, by name, so that later traces find them again."""
 
 
 def keep(kept: Kept, name: str, create: Callable[[], Any]) -> Any:
-    """Returns what has this name; creates it the first time."""
+    """Returns the variable with this name; creates it the first time."""
     if name not in kept:
         kept[name] = create()
     return kept[name]
 
 
 def variables(tf: Any, device: Device, kept: Kept) -> None:
-    """Creates variables in all scopes of which a function may be made."""
+    """Creates variables in all scopes that a function may consist of."""
 
     def keep_one(name: str) -> None:
         keep(kept, name, lambda: tf.Variable(1.0))
@@ -83,7 +83,7 @@ FUNCTIONS: dict[str, Callable[[Any, Device, Kept], None]] = {
 
 
 def in_function(create: Callable[[Any, Device, Kept], None]) -> Way:
-    """The function creates what it needs when it is traced for the first time."""
+    """The function creates its variables in its first trace."""
 
     def way(tf: Any, device: Device) -> Phases:
         kept: Kept = {}

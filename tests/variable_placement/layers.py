@@ -69,7 +69,7 @@ def adapted(tf: Any, device: Device) -> Phases:
 
 
 def restored(tf: Any, device: Device) -> Phases:
-    """A checkpoint gives values to variables that are created after it was read."""
+    """A checkpoint restores variables that are created only after it was read."""
     with tempfile.TemporaryDirectory() as folder:
         saved = tf.keras.layers.Dense(2, name="a")
         saved.build((None, 3))

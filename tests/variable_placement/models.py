@@ -1,4 +1,4 @@
-"""Variables of models: what creates them, compiles them, trains them, and brings them back."""
+"""Variables of models: building, compiling, training and loading them."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ def model_first(model: str, use: Callable[[Any], Any]) -> Way:
 
 
 def loop(traced: bool, inside: int | None = None) -> Way:
-    """A training loop that the program writes itself."""
+    """A custom training loop."""
 
     def way(tf: Any, device: Device) -> Phases:
         model, rule = open_sequential(tf), tf.keras.optimizers.Adam()

@@ -1,4 +1,4 @@
-"""Records TensorFlow's table, with logical CPUs in the place of GPUs: `python -m tests.variable_placement.record`."""
+"""Records TensorFlow's table, with logical CPUs instead of GPUs: `python -m tests.variable_placement.record`."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def main(only: list[str]) -> None:
 
 
 def record_way(tf: Any, way: str) -> dict[str, Any]:
-    """Returns the names of the variables, and where they are stored in each cell that TensorFlow does not refuse."""
+    """Returns the variables' names, and their devices in each cell that TensorFlow accepts."""
     count, codes = outcome(tf, Cell(way, "nothing"), stand_in, SCOPES["nothing"](tf, stand_in))
     names = list(codes)
     cells = {"nothing": packed(names, codes)} if names else {}

@@ -1,4 +1,4 @@
-"""What can place a variable: device scopes, strategies; in nbtf alone the device of a cell, and the session's."""
+"""Scopes that can place a variable: device scopes, strategies, and only in nbtf the devices of a cell and a session."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Opener = Callable[[], AbstractContextManager[Any]]
 
 
 def nested(*numbers: int | str | None) -> Callable[[Any, Device], Opener]:
-    """Returns what opens device scopes, the outermost first; `cpu` is the CPU, and None leaves all of them."""
+    """Returns a function that opens device scopes, outermost first; `cpu` means the CPU, None ends all scopes."""
 
     def opener(tf: Any, device: Device) -> Opener:
         names = [None if number is None else device(None if number == "cpu" else int(number)) for number in numbers]
@@ -31,7 +31,7 @@ def nested(*numbers: int | str | None) -> Callable[[Any, Device], Opener]:
 
 
 def in_strategy(make: Callable[[Any, Device], Any], around: int | None = None, inside: int | None = None) -> Any:
-    """Returns what opens the scope of a strategy, with device scopes around it or inside."""
+    """Returns a function that opens a strategy's scope, with device scopes around it or inside."""
 
     def opener(tf: Any, device: Device) -> Opener:
         strategy = make(tf, device)
@@ -52,7 +52,7 @@ def in_strategy(make: Callable[[Any, Device], Any], around: int | None = None, i
 
 
 def mirrored(tf: Any, device: Device) -> Any:
-    # TensorFlow's collectives do not serve several CPUs of one process.
+    # TensorFlow's collectives do not support several CPUs in one process.
     together = tf.distribute.ReductionToOneDevice()
     return tf.distribute.MirroredStrategy([device(0), device(1)], cross_device_ops=together)
 
@@ -82,10 +82,10 @@ SCOPES: dict[str, Callable[[Any, Device], Opener]] = {
 }
 
 FEW = ("device 2", "device 2 > None", "CPU", "mirrored", "one device")
-"""The scopes for ways that take TensorFlow seconds."""
+"""The scopes for ways that take seconds in TensorFlow."""
 
 PHASED = ("device 2", "mirrored")
-"""The scopes that are also opened in a single phase."""
+"""The scopes that are also opened for only a single phase."""
 
 REASONS = {
     "nothing": "lowest-numbered GPU",
@@ -101,7 +101,7 @@ REASONS = {
     "session default 2": "session default",
     "session default 2 > None": "lowest-numbered GPU",
 }
-"""Why a variable is stored where it is, as the placement log says it."""
+"""The reason for a variable's device, as shown in the placement log."""
 
 
 def with_cell(*numbers: int | None) -> Callable[[Any, Device], Opener]:
@@ -147,4 +147,4 @@ OUTERMOST: dict[str, tuple[str, Callable[[Any, Device], Opener]]] = {
     "session default 2": ("device 2", with_default()),
     "session default 2 > None": ("device 2 > None", with_default(None)),
 }
-"""What only nbtf has acts as an outermost `tf.device`: the scope whose recorded cells hold, and what opens it."""
+"""Scopes that only nbtf has act as an outermost `tf.device`: the scope whose recorded cells apply, and its opener."""

@@ -15,18 +15,18 @@ from tests.variable_placement.ways import table_of_ways
 RECORDED = Path(__file__).parents[1] / "recorded" / "variable_placement.json"
 
 HOST_DTYPES = ("int32", "string")
-"""TensorFlow stores variables of these on the CPU; where CPUs stand in for GPUs, they are where they were asked for."""
+"""TensorFlow stores variables of these dtypes on the CPU. If CPUs replace GPUs, they are on the requested device."""
 
 CPU_STAND_IN = 4
-"""The number of the CPU that stands in for the CPU where TensorFlow's other CPUs stand in for GPUs."""
+"""The number of the CPU that counts as the CPU in recordings where TensorFlow's other CPUs replace GPUs."""
 
 
 MIXING = "mixing"
-"""Stands in the table where a program is refused since it mixes strategies."""
+"""Marks cells in which a program is rejected because it mixes strategies."""
 
 
 class Cell(NamedTuple):
-    """A way, a scope, and the number of the phase in which it is open; None for all of them."""
+    """A way, a scope, and the number of the phase in which it is open; None for all phases."""
 
     way: str
     scope: str
@@ -34,22 +34,22 @@ class Cell(NamedTuple):
 
     @property
     def title(self) -> str:
-        """What the cell is called in the recorded table."""
+        """Returns the cell's name in the recorded table."""
         return self.scope if self.phase is None else f"{self.scope} @ {self.phase}"
 
 
 def gpu_or_cpu(number: int | None) -> str:
-    """The devices of nbtf."""
+    """Returns nbtf's device names."""
     return "/CPU:0" if number is None else f"/GPU:{number}"
 
 
 def stand_in(number: int | None) -> str:
-    """The devices of a TensorFlow without GPUs."""
+    """Returns the device names of a TensorFlow without GPUs."""
     return f"/CPU:{CPU_STAND_IN if number is None else number}"
 
 
 def run(tf: Any, way: Way, device: Device, opener: Opener, phase: int | None) -> tuple[int, list[Any]]:
-    """Returns how many phases a way has, and the variables that it created."""
+    """Returns the number of a way's phases, and the variables that it created."""
     tf.keras.utils.clear_session(free_memory=False)
     phases, count = way(tf, device), 0
     while True:
@@ -62,14 +62,14 @@ def run(tf: Any, way: Way, device: Device, opener: Opener, phase: int | None) ->
 
 
 def copies(variable: Any) -> Iterable[Any]:
-    """The variables of the devices that a variable has copies on; itself where there is one."""
+    """Returns the copies of a variable on several devices, or the variable itself if it has no copies."""
     value = getattr(variable, "value", None)
     whole = variable if value is None or callable(value) else value
     return getattr(whole, "values", (whole,))
 
 
 def described(variables: Iterable[Any], tf: Any, is_graph: bool) -> dict[str, str]:
-    """Returns the numbers of the GPUs on which variables are stored, by name; `c` for the CPU."""
+    """Returns the numbers of the GPUs that store variables, by variable name; `c` means the CPU."""
     codes: dict[str, str] = {}
     for entry in variables:
         name, variable = entry if isinstance(entry, tuple) else (None, entry)
@@ -91,18 +91,18 @@ def _code(variable: Any, tf: Any, is_graph: bool) -> str:
 
 
 def outcome(tf: Any, cell: Cell, device: Device, opener: Opener) -> tuple[int, dict[str, str]]:
-    """Returns how many phases a cell has, and where its variables are stored."""
+    """Returns the number of a cell's phases, and its variables' devices."""
     count, variables = run(tf, table_of_ways()[cell.way], device, opener, cell.phase)
     return count, described(variables, tf, cell.way.startswith("v1 "))
 
 
 def recorded() -> dict[str, dict[str, Any]]:
-    """TensorFlow's table: for each way the names of its variables, and their devices in each cell."""
+    """Returns TensorFlow's table: each way's variable names, and their devices in each cell."""
     return json.loads(RECORDED.read_text())
 
 
 def recorded_cells() -> Generator[tuple[Cell, dict[str, str]]]:
-    """Yields each cell that TensorFlow has, and those that nbtf has besides, with where variables are stored."""
+    """Yields all cells of TensorFlow and nbtf's additional cells, with their variables' devices."""
     for way, entry in recorded().items():
         for title, codes in entry["cells"].items():
             scope, _, phase = title.partition(" @ ")
@@ -115,23 +115,23 @@ def recorded_cells() -> Generator[tuple[Cell, dict[str, str]]]:
 
 
 def is_mixing(error: BaseException) -> bool:
-    """Tells whether an error says that a program mixes strategies."""
+    """Returns whether an error reports that a program mixes strategies."""
     return isinstance(error, RuntimeError) and ("Mixing different" in str(error) or "Need to be inside" in str(error))
 
 
 def packed(names: list[str], codes: dict[str, str]) -> str:
-    """Returns codes in the order of names; a single one where all are the same."""
+    """Returns codes in the order of names, or a single code if all are equal."""
     values = [codes[name] for name in names]
     return values[0] if len(set(values)) == 1 else " ".join(values)
 
 
 def unpacked(names: list[str], codes: str) -> dict[str, str]:
-    """Returns what was packed."""
+    """Returns the unpacked codes."""
     values = codes.split(" ")
     return dict(zip(names, values if len(values) > 1 else values * len(names), strict=True))
 
 
 def opener_of(tf: Any, scope: str, device: Device) -> Opener:
-    """Returns what opens a scope of the table."""
+    """Returns a function that opens a scope of the table."""
     make = SCOPES[scope] if scope in SCOPES else OUTERMOST[scope][1]
     return make(tf, device)

@@ -37,7 +37,7 @@ from tests.variable_placement.phases import Device, Phases, Way, X
 
 
 def once(create: Callable[[Any], Any]) -> Way:
-    """Returns the way that creates variables in one phase."""
+    """Returns a way that creates variables in one phase."""
 
     def way(tf: Any, device: Device) -> Phases:
         variables = create(tf)
@@ -107,7 +107,7 @@ def assigned(tf: Any, device: Device) -> Phases:
 
 
 def in_replicas(tf: Any, device: Device) -> Phases:
-    """The program creates variables in the replicas of the strategy that is open."""
+    """The program creates variables in the replicas of the current strategy."""
     kept: list[Any] = []
 
     def replica() -> Any:

@@ -1,8 +1,8 @@
-"""How long does `nbtf notebooks check` take for large outputs, and how much memory?
+"""Measures the time and the memory that `nbtf notebooks check` needs for large outputs.
 
-`python -m tests.cli.checking.large` says it. Each case is a notebook with one cell, checked by the command in a process
-of its own. What is recorded in it is the same as what the cell prints, the same but for what varies (times), another
-text at the end, or nothing.
+Run it with `python -m tests.cli.checking.large`. Each case is a notebook with one cell, checked in a separate process.
+The recorded output is identical to the printed one, differs only in varying parts such as times, ends differently, or
+is missing.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from typing import NamedTuple
 from tests.cli.checking.cells import cell, save, shown, stream
 
 SECONDS, TIMES = 30, 4
-"""What a case may take, and how often the output may be in memory."""
+"""Limits for a case: seconds, and memory as a multiple of the output's size."""
 
 BACKSPACES = 150_000
 
@@ -28,14 +28,14 @@ import resource, sys
 from nbtf.cli import main
 status = main(["notebooks", "check", sys.argv[1]])
 own, kernel = map(resource.getrusage, (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
-# Not ru_maxrss, which counts the program that started this one.
+# Not ru_maxrss, which includes the parent program's memory.
 peak = next(int(line.split()[1]) * 1024 for line in open("/proc/self/status") if line.startswith("VmHWM"))
 print(status, sum(map(sum, ((each.ru_utime, each.ru_stime) for each in (own, kernel)))), peak)
 """
 
 
 class Case(NamedTuple):
-    """A cell's code, as a function of the number of characters, and what it makes."""
+    """A cell's code, and a function that makes its output from a number of characters."""
 
     name: str
     source: str
@@ -83,7 +83,7 @@ def notebook(path: Path, case: Case, size: int, recorded: str) -> None:
 
 
 class Measured(NamedTuple):
-    """What checking a notebook took: seconds by the clock, seconds of the processor, and bytes at most."""
+    """Cost of checking a notebook: wall-clock seconds, CPU seconds, and peak memory in bytes."""
 
     status: int
     seconds: float
@@ -101,7 +101,7 @@ def measured(path: Path) -> Measured:
 
 
 def runs(folder: Path, size: int, only: str) -> Iterator[tuple[str, int, Measured]]:
-    """Yields the name of each case, the bytes of its output, and what checking it took."""
+    """Yields each case's name, the size of its output in bytes, and the cost of checking it."""
     for case in CASES:
         for recorded in RECORDED:
             name = f"{case.name}, recorded: {recorded}"
@@ -114,8 +114,8 @@ def runs(folder: Path, size: int, only: str) -> Iterator[tuple[str, int, Measure
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.cli.checking.large", description=__doc__)
-    parser.add_argument("--megabytes", type=int, default=100, help="of an output (default: 100)")
-    parser.add_argument("--only", default="", metavar="TEXT", help="cases whose name contains this")
+    parser.add_argument("--megabytes", type=int, default=100, help="size of an output (default: 100)")
+    parser.add_argument("--only", default="", metavar="TEXT", help="only cases whose names contain this")
     chosen = parser.parse_args()
     missed = 0
     with tempfile.TemporaryDirectory() as scratch:
@@ -125,10 +125,10 @@ def main() -> int:
         for name, size, taken in runs(folder, chosen.megabytes * 10**6, chosen.only):
             times = max(0, taken.memory - usual) / size if size > 10**6 else 0.0
             missed += taken.seconds > SECONDS or times > TIMES
-            time_taken = f"{taken.seconds:5.1f} s, {taken.processor:5.1f} s of a core"
-            print(f"{name:<36} {time_taken}, memory {times:3.1f} x output, status {taken.status}", flush=True)
+            time_taken = f"{taken.seconds:5.1f} s, {taken.processor:5.1f} s of CPU time"
+            print(f"{name:<36} {time_taken}, memory {times:3.1f} x output, exit status {taken.status}", flush=True)
             print("\n".join(f"    {line[:160]}" for line in taken.lines[1:-1]), flush=True)
-    print(f"{missed} of the cases took longer than {SECONDS} s or held more than {TIMES} times the output")
+    print(f"{missed} cases took longer than {SECONDS} s or used more memory than {TIMES} times the output")
     return int(missed > 0)
 
 

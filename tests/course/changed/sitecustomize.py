@@ -1,7 +1,7 @@
-"""Changes the runtime in every Python that starts with `TRIAL_CHANGE` set: would a tutorial notice?
+"""Changes the runtime in every Python that starts with `TRIAL_CHANGE` set: would a tutorial fail?
 
-`places`: an op runs on another device than the rules say, and the machine has other cards.
-`figures`: products, memory limits and pools are a little different, and messages end in another way.
+`places`: ops run on other devices than the rules require, and the machine has other cards.
+`figures`: products, memory limits and pools are slightly different, and messages end differently.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from types import FunctionType
 from typing import Any
 
 MEMORY = 4 << 30
-"""Bytes of address space for a changed Python."""
+"""Maximum address space of a changed Python, in bytes."""
 
 
 def places() -> None:
-    """Sends ops to other devices, changes how graphs spell theirs, and gives the machine other cards."""
+    """Places ops on other devices, changes how graphs spell devices, and gives the machine other cards."""
     from nbtf._runtime import configuration, placement
 
     anywhere, as_asked, gpus = placement._anywhere, placement._as_asked, configuration.gpus
@@ -41,7 +41,7 @@ def places() -> None:
 
 
 def graphs() -> None:
-    """Sends nodes of sessions to the last device of a type, and has nodes say their task as well."""
+    """Places session nodes on the last device of a type, and adds the task to the nodes' device names."""
     from nbtf._graph.operation import Operation
     from nbtf.compat._v1._session import placer
 
@@ -62,13 +62,13 @@ def _alike(machine: Any, device: Any) -> list[Any]:
 
 
 def _exchanged(gpu: Any) -> Any:
-    """Returns another card of another machine."""
+    """Returns a different card from a different machine."""
     card = gpu.card._replace(peak_flops=gpu.card.peak_flops + 1e12)
     return gpu._replace(card=card, bus_id=gpu.bus_id.replace("0000:", "0001:"))
 
 
 def figures() -> None:
-    """Adds one to products, gives cards and pools other sizes, and messages other words."""
+    """Adds one to products, changes the sizes of cards and pools, and rewords messages."""
     from nbtf._devices import discovery, limits
     from nbtf._devices.bfc import pool as bfc_pool
     from nbtf._devices.cuda import probe as cuda_probe
@@ -111,7 +111,7 @@ def _with_other_errors(method: FunctionType) -> Any:
 
 changes = os.environ.get("TRIAL_CHANGE", "").split()
 if changes:
-    # A tensor that should not fit onto a simulated card may land in real memory: gigabytes, filled for nothing.
+    # A tensor that should exceed a simulated card's memory could be allocated in real memory, which costs gigabytes.
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
 for change in changes:
     {"places": places, "figures": figures}[change]()

@@ -1,1 +1,1 @@
-"""What idea does a lesson have, at a glance? A drawing above each, made by `python -m tests.course.drawings`."""
+"""The drawing above each lesson, which shows its idea at a glance; made by `python -m tests.course.drawings`."""

@@ -1,4 +1,4 @@
-"""Writes the lessons' drawings again, and adds the texts that their catalogues lack."""
+"""Writes the lessons' drawings, and adds missing texts to their catalogues."""
 
 from tests.course.drawings.files import write
 

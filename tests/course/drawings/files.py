@@ -1,4 +1,4 @@
-"""Where are the lessons' drawings, in which words? An SVG file for each lesson and language, words from a catalogue."""
+"""The files of the lessons' drawings: one SVG per lesson and language, with texts from a catalogue."""
 
 from __future__ import annotations
 
@@ -44,23 +44,23 @@ DRAWINGS: Mapping[str, Drawing] = MappingProxyType(
         "18_sharding": training.shards,
     }
 )
-"""By the lesson's name."""
+"""The drawings by lesson."""
 
 _BETWEEN_MARKS = re.compile(r">(?=<(?!/|title\b))")
 
 
 def file_of(lesson: str, language: str) -> Path:
-    """Returns where the drawing of a lesson is."""
+    """Returns the path of a lesson's drawing."""
     return (NOTEBOOKS if language == "en" else NOTEBOOKS / language) / "drawings" / f"{lesson}.svg"
 
 
 def catalogue_of(language: str) -> Path:
-    """Returns where the words of the drawings are, in a language other than English."""
+    """Returns the path of the catalogue for a language other than English."""
     return NOTEBOOKS / "locale" / language / "LC_MESSAGES" / "drawings.po"
 
 
 def english() -> list[str]:
-    """Returns the texts of all drawings, each once."""
+    """Returns the texts of all drawings, without duplicates."""
     texts: dict[str, None] = {}
 
     def note(text: str) -> str:
@@ -73,7 +73,7 @@ def english() -> list[str]:
 
 
 def catalogue(language: str) -> Catalog:
-    """Returns the catalogue of a language with the texts that the drawings have now."""
+    """Returns a language's catalogue with the current texts of the drawings."""
     template = Catalog(charset="utf-8", fuzzy=False)
     for text in english():
         template.add(text)
@@ -84,7 +84,7 @@ def catalogue(language: str) -> Catalog:
 
 
 def speaker(language: str) -> Say:
-    """Returns what puts a text into a language; English where a translation is missing."""
+    """Returns a function that translates a text; it returns the English text if a translation is missing."""
     if language == "en":
         return str
     texts = catalogue(language)
@@ -97,17 +97,17 @@ def speaker(language: str) -> Say:
 
 
 def svg(lesson: str, language: str) -> str:
-    """Returns the text of a drawing's file: a mark in each line, so that files can be compared."""
+    """Returns the content of a drawing's file, with one mark per line for readable diffs."""
     return _BETWEEN_MARKS.sub(">\n", to_svg(DRAWINGS[lesson](speaker(language)))) + "\n"
 
 
 def link_of(lesson: str) -> str:
-    """Returns what a lesson calls its drawing: the same in each language."""
+    """Returns the name by which a lesson refers to its drawing, which is the same in each language."""
     return f"drawings/{lesson}.svg"
 
 
 def write() -> None:
-    """Brings the catalogues up to date, and writes all drawings."""
+    """Updates the catalogues and writes all drawings."""
     for language in LANGUAGES:
         if language != "en":
             translation.write(catalogue_of(language), catalogue(language))

@@ -9,7 +9,7 @@ _RIGHT = WIDTH - MARGIN
 
 
 def pytorch(say: Say) -> Picture:
-    """A training step on the left; where it ran, what holds the memory, and other GPUs on the right."""
+    """A training step on the left; on the right, where it ran, what holds the memory, and other GPUs."""
     marks: list[Mark] = frame(MARGIN, 54, 204, 150, fill="paper") + label(MARGIN + 14, 76, say("your loop"), "soft")
     for number, line in enumerate(("loss = f(model(x), y)", "loss.backward()", "optimizer.step()")):
         marks += code(MARGIN + 14, 104 + number * 30, line)

@@ -1,4 +1,4 @@
-"""What do the drawings of lessons 05, 06 and 11 show? How much of a card is taken, and by whom."""
+"""The drawings of lessons 05, 06 and 11: how much of a card's memory is reserved, and what uses it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What are the lessons' drawings made of? Rooms of devices, blocks of work, labels, arrows: marks of the stills."""
+"""The parts of the lessons' drawings: device panels, blocks of work, labels and arrows, made of the stills' marks."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ from nbtf.notebook.stills.palette import text_on
 WIDTH = 720.0
 MARGIN = 20.0
 LARGE, MIDDLE, SMALL = 15.0, 12.5, 11.5
-"""Sizes of texts, in px."""
+"""Text sizes in px."""
 
 Say: TypeAlias = Callable[[str], str]
-"""Puts an English text into the language of a drawing."""
+"""Translates an English text into the language of a drawing."""
 
 Anchor: TypeAlias = Literal["start", "middle", "end"]
 
 
 def picture(idea: str, height: float, *marks: list[Mark]) -> Picture:
-    """Returns a drawing with its idea, a sentence, in the largest text.
+    """Returns a drawing with its idea as a sentence in the largest text.
 
     Args:
-      idea: below 100 letters: a line.
-      height: of all, in px.
-      *marks: from back to front; below the first 48 px.
+      idea: sentence that fits on one line: less than 100 letters.
+      height: total height in px.
+      *marks: marks from back to front; their area begins at 48 px.
     """
     card = Rectangle(0.5, 0.5, WIDTH - 1, height - 1, "paper", "hair2", radius=8)
     head = Text(MARGIN, 32, idea, size=LARGE, weight=600)
@@ -38,7 +38,7 @@ def picture(idea: str, height: float, *marks: list[Mark]) -> Picture:
 def label(
     x: float, y: float, words: str, fill: str = "ink", size: float = MIDDLE, weight: int = 400, anchor: Anchor = "start"
 ) -> list[Mark]:
-    """Returns a line of words."""
+    """Returns a line of text."""
     return [Text(x, y, words, fill, size, weight, anchor)]
 
 
@@ -58,7 +58,7 @@ def paragraph(
 
 
 def broken(words: str, width: float, size: float) -> list[str]:
-    """Returns the lines of a text; Chinese and Japanese break between letters.
+    """Returns the lines of a text; Chinese and Japanese may break between any two letters.
 
     >>> broken("one two three", 50, 12)
     ['one two', 'three']
@@ -72,7 +72,7 @@ def broken(words: str, width: float, size: float) -> list[str]:
 
 
 def _pieces(words: str) -> list[str]:
-    """Returns what stays together in a line: words, or single wide letters with the signs after them."""
+    """Returns the parts of a text that may not be broken: words, or single wide letters with their punctuation."""
     pieces = [""]
     for letter in words:
         wide = unicodedata.east_asian_width(letter) in "WF"
@@ -87,7 +87,7 @@ def _pieces(words: str) -> list[str]:
 def block(
     x: float, y: float, width: float, height: float, words: str, fill: str, size: float = SMALL, weight: int = 400
 ) -> list[Mark]:
-    """Returns an area with words in its middle."""
+    """Returns a filled area with centred text."""
     middle = (x + width / 2, y + height / 2 + size * 0.36)
     area = Rectangle(x, y, width, height, fill, radius=5)
     return [area, Text(*middle, words, text_on(fill), size, weight, "middle")]
@@ -96,25 +96,25 @@ def block(
 def frame(
     x: float, y: float, width: float, height: float, dashed: bool = False, stroke: str = "line", fill: str = "tint"
 ) -> list[Mark]:
-    """Returns a box; a dashed one is not there."""
+    """Returns a box; a dashed box means that the thing does not exist."""
     return [Rectangle(x, y, width, height, "" if dashed else fill, stroke, radius=8, dashed=dashed)]
 
 
 def room(x: float, y: float, width: float, height: float, name: str, note: str = "") -> list[Mark]:
-    """Returns the room of a device, with its name above."""
+    """Returns a device panel with the device's name above it."""
     beside = [Text(x + width - 10, y + 18, note, "soft", 11, anchor="end")] if note else []
     return [*frame(x, y, width, height), Text(x + 10, y + 18, name, size=MIDDLE, weight=600), *beside]
 
 
 def arrow(*points: Point, stroke: str = "line", width: float = 1.6, dashed: bool = False) -> list[Mark]:
-    """Returns a line through points with a head at its end."""
+    """Returns a line through points with an arrowhead at its end."""
     *before, (x1, y1), (x2, y2) = points
     way = [Path((*before, (x1, y1)), stroke=stroke, stroke_width=width, dashed=dashed)] if before else []
     return [*way, Line(x1, y1, x2, y2, stroke, width, dashed, arrow=True)]
 
 
 def bow(start: Point, end: Point, stroke: str = "line", width: float = 1.6, dashed: bool = False) -> list[Mark]:
-    """Returns an arrow that leaves and arrives level."""
+    """Returns a curved arrow that starts and ends horizontally."""
     (x1, y1), (x2, y2) = start, end
     steps = [number / 10 for number in range(10)]
     curve = [(x1 + (x2 - 7 - x1) * step, y1 + (y2 - y1) * (1 - cos(pi * step)) / 2) for step in steps]

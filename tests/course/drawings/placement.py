@@ -1,4 +1,4 @@
-"""What do the drawings of lessons 00 to 04 and 07 show? Which devices there are, and where an operation runs."""
+"""The drawings of lessons 00 to 04 and 07: available devices, and where an operation runs."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _RIGHT = WIDTH - MARGIN
 
 
 def start_here(say: Say) -> Picture:
-    """Three cells, and four GPUs that work on a computer which has none."""
+    """Three cells, and four GPUs that work on a computer without any."""
     marks: list[Mark] = []
     cells = (("the machine", "simulate_gpus(4)"), ("the view", "%devices --live"), ("the work", "tf.matmul(x, x)"))
     for number, (words, line) in enumerate(cells):
@@ -42,7 +42,7 @@ def start_here(say: Say) -> Picture:
 
 
 def names(say: Say) -> Picture:
-    """Many names for a place in a list, and the card that the place stands for."""
+    """Many names for one position in a list, and the card at that position."""
     marks = label(MARGIN, 64, say("names"), "soft") + label(330, 64, say("this process's list"), "soft")
     marks += label(560, 64, say("cards"), "soft")
     for number, name in enumerate(("gpu:0", "/GPU:0", "/device:GPU:0", "/job:localhost/…/device:GPU:0")):
@@ -60,7 +60,7 @@ def names(say: Say) -> Picture:
 
 
 def where(say: Say) -> Picture:
-    """The rule in three steps, and the rooms it leads to."""
+    """The rule in three steps, and the devices that each step leads to."""
     rules = (
         ("1", "the device that tf.device names"),
         ("2", "otherwise the lowest-numbered GPU"),
@@ -84,7 +84,7 @@ def where(say: Say) -> Picture:
 
 
 def placing(say: Say) -> Picture:
-    """A matrix that crosses a hundred times, and the same loop after a single copy."""
+    """A matrix that is copied a hundred times, and the same loop after a single copy."""
     marks: list[Mark] = []
     for number, (words, sizes) in enumerate((("In a loop: 100 copies", "400 KiB"), ("Before it: 1 copy", "4 KiB"))):
         y = 52 + number * 88.0

@@ -89,7 +89,7 @@ def used(say: Say) -> Picture:
 
 
 def hosts(say: Say) -> Picture:
-    """Three hosts with four GPUs each: short wide links inside a host, one long thin link between two of them."""
+    """Three hosts with four GPUs each: short wide links inside a host, and a long thin link between two hosts."""
     marks: list[Mark] = []
     for task in range(3):
         x = MARGIN + task * 236.0
@@ -108,7 +108,7 @@ def hosts(say: Say) -> Picture:
 
 
 def failure(say: Say) -> Picture:
-    """Three hosts, each GPU with the whole model; one host is crossed out, and the weights are on the others."""
+    """Three hosts whose GPUs each hold the whole model; one host is crossed out, and the others keep the weights."""
     marks: list[Mark] = []
     for task in range(3):
         x, lost = MARGIN + task * 236.0, task == 2

@@ -1,4 +1,4 @@
-"""What do the drawings of lessons 16, 17 and 18 show? A queue, the bytes of a parameter, and four shares of a model."""
+"""The drawings of lessons 16, 17 and 18: a queue, the bytes of a parameter, and a model divided among four GPUs."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def parameter(say: Say) -> Picture:
 
 
 def shards(say: Say) -> Picture:
-    """What one of four GPUs keeps at each stage: a block of full height is whole, a low one a quarter."""
+    """The memory of one of four GPUs at each stage: a block of full height is whole, a low block a quarter."""
     marks: list[Mark] = []
     parts = (("weights", "wgt", 32.0, 3), ("gradients", "bwd", 32.0, 2), ("moments", "upd", 64.0, 1))
     for stage, total in enumerate(("16", "10", "7", "4")):

@@ -1,4 +1,4 @@
-"""What does `tests/gpu/check.py` look at, in which order, and how long may each part take?"""
+"""The stages of `tests/gpu/check.py`, in order, with their expected durations."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 
 class Stage(NamedTuple):
-    """One part of the check. `seconds` is what it should take; it is stopped after three times as much."""
+    """One part of the check. `seconds` is the expected duration; after three times as long, the stage is stopped."""
 
     number: int
     name: str
@@ -20,15 +20,15 @@ STAGES = (
     Stage(2, "conformance, 1 GPU", "conformance", 60),
     Stage(3, "conformance, 2 and 4 logical GPUs", "logical_gpus", 90),
     Stage(4, "memory modes", "memory_modes", 60),
-    Stage(5, "out of memory, and after it", "exhaustion", 30),
-    Stage(6, "an error that stays", "lost_device", 15),
+    Stage(5, "out of memory, and afterwards", "exhaustion", 30),
+    Stage(6, "a persistent error", "lost_device", 15),
     Stage(7, "live figures from NVML", "live_figures", 20),
     Stage(8, "cost of an op", "op_overhead", 60),
     Stage(9, "matrix products", "products", 40),
     Stage(10, "copies", "copies", 30),
     Stage(11, "training", "training", 60),
     Stage(12, "shared memory with other libraries", "shared_memory", 15),
-    Stage(13, "the same bits again", "repeated_bits", 20),
+    Stage(13, "bit-identical repetitions", "repeated_bits", 20),
     Stage(14, "NCCL", "nccl", 10),
     Stage(15, "PyTorch, watched", "torch_watched", 60),
     Stage(16, "PyTorch's memory", "torch_memory", 60),

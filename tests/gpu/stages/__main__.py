@@ -1,4 +1,4 @@
-"""Runs one stage in this process, and writes what it found."""
+"""Runs one stage in this process and writes its findings."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.gpu.stages.record import Record
 
 
 def main() -> None:
-    """Is the program."""
+    """Runs the program."""
     asked = argparse.ArgumentParser()
     asked.add_argument("stage", type=int)
     asked.add_argument("file", type=Path)
@@ -27,7 +27,7 @@ def main() -> None:
     try:
         module.run(record)
     except BaseException:
-        record.check("the stage came to its end", False, traceback.format_exc()[-500:])
+        record.check("the stage ran to its end", False, traceback.format_exc()[-500:])
         raise
     finally:
         record.write(args.file)

@@ -1,4 +1,4 @@
-"""Which GPU do the stages use, and what of CuPy? A real card, or a fake one to try the stages themselves."""
+"""The GPU that the stages use: a real card, or a fake card for testing the stages themselves."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ INSTALLED: list[Any] = []
 
 
 def use_a_fake_card() -> None:
-    """Has this process find a fake card, until it ends."""
+    """Makes this process find a fake card until it ends."""
     from tests import fake_cupy
 
     INSTALLED.append(fake_cupy.installed(1, memory=4 * GIB))
@@ -49,17 +49,17 @@ def cupy() -> Any:
 def device(
     index: int = 0, limit_mib: float | None = None, fraction: float | None = None, alone: bool = True, **environ: str
 ) -> Any:
-    """Returns a logical GPU on the first card that no context knows of."""
+    """Returns a logical GPU on the first card; no context contains it."""
     return CudaGPU(index, card(), plan_for(limit_mib, fraction, None, environ), alone)
 
 
 @contextmanager
 def context(logical: int = 1, limit_mib: float = 1024, **environ: str) -> Generator[Context]:
-    """A context on the first card; on so many parts of it if there is to be more than one."""
+    """A context on the first card, divided into `logical` GPUs."""
     with use_context(Context(environ=environ)) as made:
         if logical > 1:
             first = tf.config.list_physical_devices("GPU")[0]
-            most = card().memory_bytes // MIB * 0.8 / logical  # a small card has to do, too
+            most = card().memory_bytes // MIB * 0.8 / logical  # so that a small card is sufficient
             parts = [tf.config.LogicalDeviceConfiguration(memory_limit=min(limit_mib, most)) for _ in range(logical)]
             tf.config.set_logical_device_configuration(first, parts)
         yield made
@@ -69,12 +69,12 @@ def context(logical: int = 1, limit_mib: float = 1024, **environ: str) -> Genera
 
 
 def on(number: int) -> Any:
-    """Returns the block `tf.device` for a GPU."""
+    """Returns the `tf.device` block for a GPU."""
     return tf.device(f"GPU:{number}")
 
 
 def wait(made: Context | None = None) -> None:
-    """Waits for all that was started."""
+    """Waits until all work that was started has finished."""
     if made is not None:
         for one in made.devices.devices:
             one.synchronize()
@@ -82,18 +82,18 @@ def wait(made: Context | None = None) -> None:
 
 
 def python(*args: str, timeout: float = 300, **environ: str) -> subprocess.CompletedProcess[str]:
-    """Runs a Python of the same kind in the root of the repository."""
+    """Runs the same Python in the repository's root."""
     env = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")]), **environ}
     command = [sys.executable, *args]
     return subprocess.run(command, cwd=ROOT, env=env, capture_output=True, text=True, timeout=timeout)
 
 
 def why_not(reading: Any) -> str:
-    """Returns why NVML tells nothing of a card."""
+    """Returns the reason why NVML reports no figures for a card."""
     reasons = dict.fromkeys(reading.missing.values())
-    return f"NVML does not tell: {'; '.join(reasons)}"
+    return f"NVML reports no figures: {'; '.join(reasons)}"
 
 
 def used_by_nvml() -> int | None:
-    """Returns the bytes in use on the whole card, as NVML says; None where it does not."""
+    """Returns the bytes in use on the whole card, according to NVML; None if NVML does not report them."""
     return tf.runtime.CardMonitor().card(card().uuid, card().bus_id, 0).used

@@ -1,4 +1,4 @@
-"""Stage 1: how long does the first use of each op take, with no compiled kernels on the disk and with all of them?"""
+"""Stage 1: how long does the first use of each op take, with and without compiled kernels on disk?"""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ OPS: dict[str, Callable[[Any], Any]] = {
 
 
 def run(record: Record) -> None:
-    """Is the stage."""
+    """Runs the stage."""
     with tempfile.TemporaryDirectory() as folder:
         for state in ("cold", "warm"):
             found = first_uses() if record.fake else _in_a_new_process(folder)
@@ -63,7 +63,7 @@ def _overheads(record: Record) -> None:
     guard = gpu.open()
     opened = cards.used_by_nvml()
     if before is None or opened is None:
-        record.note("NVML does not tell the memory in use, so the cost of a context is not known.")
+        record.note("NVML does not report the memory in use, so the memory of a context is unknown.")
     else:
         record.figure("memory of a context", (opened - before) / cards.MIB, "MiB")
     inside = guard.enter()

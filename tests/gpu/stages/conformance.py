@@ -1,4 +1,4 @@
-"""Stage 2: does the device keep the contract, and does every op give what the CPU gives?"""
+"""Stage 2: does the device fulfil the device contract, and does every op return the same result as on the CPU?"""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ FAKE = {"the contract of devices": ("0", "tests/contract -k test_a_kernel_runs_a
 
 
 def run(record: Record) -> None:
-    """Is the stage."""
+    """Runs the stage."""
     for name, (logical, tests) in (FAKE if record.fake else SUITES).items():
         suite(record, name, logical, tests)
 
 
 def suite(record: Record, name: str, logical: str, tests: str) -> None:
-    """Runs tests on so many logical GPUs of the first card, and takes down how many passed."""
+    """Runs tests on `logical` logical GPUs of the first card, and records how many passed."""
     options = ["-q", "-p", "no:cacheprovider", "--no-header", "--tb=line"]
     done = cards.python("-m", "pytest", *options, *_words(tests), NBTF_TEST_REAL_GPUS=logical)
     last = done.stdout.strip().splitlines()[-1] if done.stdout.strip() else done.stderr[-200:]
@@ -35,6 +35,6 @@ def suite(record: Record, name: str, logical: str, tests: str) -> None:
 
 
 def _words(tests: str) -> list[str]:
-    """Splits a command; what follows -k is one word."""
+    """Splits a command into words; everything after -k is one word."""
     files, minus, chosen = tests.partition(" -k ")
     return [*files.split(), *(["-k", chosen] if minus else [])]

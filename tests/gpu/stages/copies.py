@@ -1,4 +1,4 @@
-"""Stage 10: how fast do bytes travel, is what was put a snapshot, and what would a simulated card have said?"""
+"""Stage 10: how fast are copies, does `put` take a snapshot, and how accurate is the cost model?"""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ SIZES = {"4 KiB": 1 << 12, "1 MiB": 1 << 20, "64 MiB": 1 << 26, "256 MiB": 1 << 
 
 
 def run(record: Record) -> None:
-    """Is the stage."""
+    """Runs the stage."""
     with cards.context() as context:
         gpu: Any = context.devices.first
         for name, nbytes in SIZES.items():
@@ -39,7 +39,7 @@ def _to_and_fro(record: Record, gpu: Any, name: str, nbytes: int) -> None:
     for what, timed in (("in", ours), ("in, by CuPy", theirs), ("out", back)):
         record.figure(f"{name} {what}", nbytes / timed.least / 1e9, "GB/s")
     if name == "256 MiB" and not record.fake:
-        record.target("256 MiB in, nbtf's time by CuPy's", ours.least / theirs.least, 1.05, 1.0, "of 1")
+        record.target("256 MiB in, nbtf's time relative to CuPy's", ours.least / theirs.least, 1.05, 1.0, "of 1")
     if nbytes >= 1 << 26:
         _model(record, f"{name} in", nbytes, ours.least)
         _model(record, f"{name} out", nbytes, back.least)
@@ -47,14 +47,14 @@ def _to_and_fro(record: Record, gpu: Any, name: str, nbytes: int) -> None:
 
 def _model(record: Record, what: str, nbytes: int, seconds: float) -> None:
     card = cards.card().card
-    if card.pcie_bandwidth == card.pcie_bandwidth:  # a number: the card is in nbtf's list
+    if card.pcie_bandwidth == card.pcie_bandwidth:  # not NaN: nbtf's list has this card
         record.model(what, cost.copy_seconds(card, nbytes) * 1000, seconds * 1000, "ms")
     else:
-        record.note(f"{card.name} cannot be simulated: its rates are not in nbtf's list of cards.")
+        record.note(f"{card.name} cannot be simulated: nbtf's list of cards has no rates for it.")
 
 
 def _pinned(record: Record) -> None:
-    """What the bus can do, for comparison: nbtf takes ordinary memory, as TensorFlow does."""
+    """Measures the limit of the bus, for comparison: nbtf uses pageable memory, as TensorFlow does."""
     if record.fake:
         return
     cp, nbytes = cards.cupy(), record.size(1 << 28, 1 << 26, 1)
@@ -73,7 +73,7 @@ def _snapshots(record: Record, gpu: Any) -> None:
         there = gpu.put(host)
         host[:] = -1
         wrong += bool((gpu.get(there) != number).any())
-    record.check(f"{rounds} arrays changed right after they were put: none changed on the card", wrong == 0, wrong)
+    record.check(f"{rounds} arrays changed right after `put`: the copies on the card are unchanged", wrong == 0, wrong)
 
 
 def _between(record: Record, context: Any, nbytes: int) -> None:
@@ -82,4 +82,4 @@ def _between(record: Record, context: Any, nbytes: int) -> None:
     first, second = context.devices.by_name[x.device], context.devices.devices[1]
     timed = finished(lambda: second.copy_from(first, x), lambda: cards.wait(context), record.size(10, 5, 1))
     record.figure("between logical GPUs, bytes read and written", 2 * nbytes / timed.least / 1e9, "GB/s")
-    record.check("a copy has the values", bool((second.get(second.copy_from(first, x)) == 1).all()))
+    record.check("a copy has the right values", bool((second.get(second.copy_from(first, x)) == 1).all()))

@@ -1,4 +1,4 @@
-"""Stage 0: what is here, is it the same card to everybody, and is looking at it silent?"""
+"""Stage 0: what is installed, do all libraries see the same card, and is listing devices silent?"""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ IMPORT = "import time, numpy; start = time.perf_counter(); import {}; print(time
 
 
 def run(record: Record) -> None:
-    """Is the stage."""
+    """Runs the stage."""
     _versions(record)
     _card(record)
     _silence(record)
@@ -28,8 +28,8 @@ def run(record: Record) -> None:
     gpu.synchronize()
     record.figure("first context", time.perf_counter() - start, "s")
     free, total = gpu.mem_info()
-    record.figure("free on the card", free / cards.GIB, "GiB")
-    record.figure("all of the card", total / cards.GIB, "GiB")
+    record.figure("free memory of the card", free / cards.GIB, "GiB")
+    record.figure("total memory of the card", total / cards.GIB, "GiB")
 
 
 def _versions(record: Record) -> None:
@@ -42,7 +42,7 @@ def _versions(record: Record) -> None:
             record.fact(name, importlib.metadata.version(name))
         except importlib.metadata.PackageNotFoundError:
             pass
-    record.fact("CUDA of the driver", cards.cupy().cuda.runtime.driverGetVersion())
+    record.fact("CUDA version of the driver", cards.cupy().cuda.runtime.driverGetVersion())
 
 
 def _card(record: Record) -> None:
@@ -56,9 +56,9 @@ def _card(record: Record) -> None:
         record.note(cards.why_not(by_bus))
         return
     record.fact("driver", by_bus.driver)
-    record.fact("card in this machine", by_bus.number)
-    record.check("NVML finds the same card by its UUID and by its address", by_uuid.number == by_bus.number)
-    record.check("NVML and CUDA call it the same", by_bus.name == card.card.name, f"{by_bus.name}, {card.card.name}")
+    record.fact("number of the card", by_bus.number)
+    record.check("NVML finds the same card by UUID and by bus address", by_uuid.number == by_bus.number)
+    record.check("NVML and CUDA name it alike", by_bus.name == card.card.name, f"{by_bus.name}, {card.card.name}")
 
 
 def _silence(record: Record) -> None:
@@ -70,4 +70,4 @@ def _silence(record: Record) -> None:
 def _imports(record: Record) -> None:
     for name in ("nbtf",) if record.fake else ("nbtf", "cupy"):
         found = [float(cards.python("-c", IMPORT.format(name)).stdout) for _ in range(record.size(3, 2, 1))]
-        record.figure(f"import {name}, on top of NumPy", min(found) * 1000, "ms")
+        record.figure(f"import {name}, in addition to NumPy", min(found) * 1000, "ms")

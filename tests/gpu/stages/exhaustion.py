@@ -1,4 +1,4 @@
-"""Stage 5: what happens when memory runs out, and can one go on?"""
+"""Stage 5: what happens when memory runs out, and can the program continue?"""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.gpu.stages.record import Record
 
 
 def run(record: Record) -> None:
-    """Is the stage."""
+    """Runs the stage."""
     limit = record.size(1024, 512, 16)
     with cards.context(2, limit):
         _full(record, limit * cards.MIB)
@@ -23,13 +23,13 @@ def run(record: Record) -> None:
 
 
 def zeros(nbytes: int, gpu: int = 0) -> Any:
-    """Returns a tensor of so many bytes."""
+    """Returns a tensor of `nbytes` bytes."""
     with cards.on(gpu):
         return tf.zeros([nbytes], tf.uint8)
 
 
 def fails(nbytes: int) -> tuple[str, float]:
-    """Asks for too much; returns what was said, and after how many seconds. Nothing is said where there was room."""
+    """Allocates too much; returns the error message, which is empty on success, and the seconds until then."""
     start = time.perf_counter()
     try:
         zeros(nbytes)
@@ -42,31 +42,31 @@ def _full(record: Record, limit: int) -> None:
     piece = limit // 8
     held = [zeros(piece) for _ in range(7)]
     said, seconds = fails(2 * piece)
-    record.check("too much is refused, in TensorFlow's words", "OOM when allocating tensor" in said, said)
-    record.check("the error tells shape and device", f"[{2 * piece}]" in said and "GPU:0" in said, said)
-    record.check("the error tells who holds the memory", "What holds it" in said, said)
+    record.check("too large an allocation fails with TensorFlow's message", "OOM when allocating tensor" in said, said)
+    record.check("the error gives shape and device", f"[{2 * piece}]" in said and "GPU:0" in said, said)
+    record.check("the error lists what holds the memory", "What holds it" in said, said)
     record.figure("time until the error", seconds * 1000, "ms")
     record.check("the other logical GPU has its own limit", zeros(piece, gpu=1).device.endswith("GPU:1"))
     held.clear()
-    record.check("the same is granted after memory was freed", zeros(2 * piece).shape == [2 * piece])
+    record.check("the same allocation succeeds after memory was freed", zeros(2 * piece).shape == [2 * piece])
 
 
 def _in_pieces(record: Record, limit: int) -> None:
-    """Every second piece is free: half of the memory is, but nothing larger than a piece in one."""
+    """Frees every second piece: half of the memory is free, but no free block is larger than one piece."""
     piece = limit // 16
     held = [zeros(piece) for _ in range(15)]
     del held[::2]
     said, _ = fails(4 * piece)
-    record.check("free memory in small pieces is not enough for a large one", bool(said), said)
+    record.check("a large allocation fails when free memory is fragmented", bool(said), said)
     held.clear()
-    record.check("joined again when all is free", zeros(4 * piece).shape == [4 * piece])
+    record.check("free blocks are merged when all memory is free", zeros(4 * piece).shape == [4 * piece])
 
 
 def _products_after_that(record: Record) -> None:
-    """cuBLAS takes memory of its own, which must still be there when the limits are taken."""
+    """cuBLAS needs memory of its own, which must be available even when all limits are used up."""
     with cards.on(0):
         x = tf.ones([256, 256])
-        record.check("a product runs although all memory was taken", float(tf.matmul(x, x)[0, 0]) == 256.0)
+        record.check("a product runs although all memory is in use", float(tf.matmul(x, x)[0, 0]) == 256.0)
 
 
 def _whole_card(record: Record) -> None:
@@ -82,8 +82,8 @@ def _whole_card(record: Record) -> None:
             except ResourceExhaustedError as error:
                 said = error.message
                 break
-        record.figure("growing until the card is full", time.perf_counter() - start, "s")
-        record.figure("granted until then", len(held) * rows / 1024, "GiB")
-        record.check("a full card is refused, too", bool(said), said)
+        record.figure("time until the card is full, when growing", time.perf_counter() - start, "s")
+        record.figure("allocated by then", len(held) * rows / 1024, "GiB")
+        record.check("an allocation on a full card fails", bool(said), said)
         held.clear()
-        record.check("and can be used afterwards", tf.zeros([rows, cards.MIB], tf.uint8).shape == [rows, cards.MIB])
+        record.check("the card works afterwards", tf.zeros([rows, cards.MIB], tf.uint8).shape == [rows, cards.MIB])

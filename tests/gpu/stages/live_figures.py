@@ -1,4 +1,4 @@
-"""Stage 7: what does it cost to watch a card while it works, and are the figures true?"""
+"""Stage 7: what does it cost to monitor a card while it works, and are the figures right?"""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.gpu.stages.record import Record
 
 
 def run(record: Record) -> None:
-    """Is the stage."""
+    """Runs the stage."""
     monitor = tf.runtime.CardMonitor()
     card = cards.card()
     reading: Any = monitor.card(card.uuid, card.bus_id, 0)
@@ -23,8 +23,8 @@ def run(record: Record) -> None:
         return
     with cards.context() as context:
         costs = [_cost(monitor) for _ in range(record.size(200, 50, 5))]
-        record.figure("a reading, middle", statistics.median(costs) * 1000, "ms")
-        record.figure("a reading, one of a hundred", sorted(costs)[-max(1, len(costs) // 100)] * 1000, "ms")
+        record.figure("one reading, median", statistics.median(costs) * 1000, "ms")
+        record.figure("one reading, 99th percentile", sorted(costs)[-max(1, len(costs) // 100)] * 1000, "ms")
         _slowdown(record, context, monitor)
         _truth(record, context, monitor)
 
@@ -53,13 +53,13 @@ def _slowdown(record: Record, context: Any, monitor: Any) -> None:
             slow = min(loop() for _ in range(rounds)) / alone - 1
         if must is not None and not record.fake:
             record.target(
-                f"slowdown of a loop of ops, watched {rate} times a second", max(slow, 0.0), must, 0.0, "of 1"
+                f"slowdown of a loop of ops, monitored {rate} times a second", max(slow, 0.0), must, 0.0, "of 1"
             )
-        record.figure(f"slowdown, watched {rate} times a second", slow * 100, "%")
+        record.figure(f"slowdown, monitored {rate} times a second", slow * 100, "%")
 
 
 class _watched:  # noqa: N801  # a block
-    """Reads the card in a thread of its own, some times a second."""
+    """Reads the card's figures in a separate thread, `rate` times a second."""
 
     def __init__(self, monitor: Any, rate: float) -> None:
         self._end = threading.Event()
@@ -93,6 +93,6 @@ def _truth(record: Record, context: Any, monitor: Any) -> None:
     held = tf.zeros([record.size(cards.GIB, cards.GIB, cards.MIB)], tf.uint8)
     cards.wait(context)
     grown = monitor.card(card.uuid, card.bus_id, 0).used - before
-    record.check("memory in use follows what is allocated", grown >= held.shape[0] or record.fake, f"{grown} bytes")
+    record.check("memory in use follows the allocations", grown >= held.shape[0] or record.fake, f"{grown} bytes")
     pids = [one.pid for one in monitor.card(card.uuid, card.bus_id, 0).processes or ()]
-    record.check("the list of processes has this one, or cannot", not pids or os.getpid() in pids, pids)
+    record.check("the process list includes this one, or is empty", not pids or os.getpid() in pids, pids)

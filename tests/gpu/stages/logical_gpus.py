@@ -1,4 +1,4 @@
-"""Stage 3: several logical GPUs on one card: the contract again, copies under load, and a thread that is given back."""
+"""Stage 3: several logical GPUs on one card: the device contract, copies under load, and a restored thread state."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.gpu.stages.record import Record
 
 
 def run(record: Record) -> None:
-    """Is the stage."""
+    """Runs the stage."""
     for logical in () if record.fake else (2, 4):
         suite(record, f"the contract of devices, {logical} logical GPUs", str(logical), "tests/contract")
     with cards.context(4, 64 if record.fake else 2048):
@@ -34,14 +34,14 @@ def _thread_is_given_back(record: Record) -> None:
                 x = tf.ones([100]) + 1.0
             same = cp.cuda.get_allocator() == allocator
         stream = cp.cuda.get_current_stream().ptr == mine.ptr
-    record.check("a user's stream around a call is current again", stream)
-    record.check("a user's allocator is in place again", same)
-    record.check("a user's device is current again", cp.cuda.runtime.getDevice() == before)
-    record.check("the result was made on the right stream", x.numpy().tolist() == [2.0] * 100)
+    record.check("a user's stream around a call is restored", stream)
+    record.check("a user's allocator is restored", same)
+    record.check("a user's current device is restored", cp.cuda.runtime.getDevice() == before)
+    record.check("the result was computed on the right stream", x.numpy().tolist() == [2.0] * 100)
 
 
 def _copies_under_load(record: Record, copies: int, side: int) -> None:
-    """Each copy is of the result of a product that is still running; blocks are freed and used again all the time."""
+    """Copies results of products that are still running, while blocks are freed and reused all the time."""
     chance = random.Random(1)
     held: list[tuple[float, Any]] = []
     for number in range(4):
@@ -59,7 +59,7 @@ def _copies_under_load(record: Record, copies: int, side: int) -> None:
             if chance.random() < 0.05:
                 wrong += not np.allclose(old.numpy(), expected, rtol=1e-5)
     wrong += sum(not np.allclose(x.numpy(), expected, rtol=1e-5) for expected, x in held)
-    record.check(f"{copies} copies between 4 logical GPUs, all values right", wrong == 0, f"{wrong} are wrong")
+    record.check(f"{copies} copies between 4 logical GPUs have the right values", wrong == 0, f"{wrong} are wrong")
 
 
 def _threads(record: Record) -> None:
@@ -81,4 +81,4 @@ def _threads(record: Record) -> None:
         one.start()
     for one in threads:
         one.join()
-    record.check("8 threads on 4 logical GPUs", not errors, errors)
+    record.check("8 threads on 4 logical GPUs raise no error", not errors, errors)

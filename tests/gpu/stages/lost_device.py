@@ -1,4 +1,4 @@
-"""Stage 6: after an error that stays, does everything fail at once, and does the process end in peace?"""
+"""Stage 6: after a persistent error, does every later op fail at once, and does the process exit cleanly?"""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ BAD = 'extern "C" __global__ void bad(float *x) { x[1ULL << 40] = 1.0f; }'
 
 
 def run(record: Record) -> None:
-    """Is the stage."""
+    """Runs the stage."""
     if record.fake:
         code, seconds = 0, 0.0
         told: dict[str, Any] = lose(fake=True)
@@ -26,17 +26,17 @@ def run(record: Record) -> None:
         done = cards.python("-m", "tests.gpu.stages.lost_device", timeout=60)
         seconds, code = time.perf_counter() - start, done.returncode
         told = json.loads(done.stdout.splitlines()[-1]) if done.stdout else {"first": done.stderr[-300:]}
-    record.check("an illegal address is an InternalError", told.get("first", "").startswith("InternalError"), told)
+    record.check("an illegal address raises InternalError", told.get("first", "").startswith("InternalError"), told)
     record.check("the message says what to do", "restart it" in told.get("first", ""), told.get("first"))
     record.check("the device is lost", told.get("state", "").startswith("lost"), told.get("state"))
-    record.check("what comes later fails with the same error", told.get("later") == told.get("first"), told)
-    record.check("and fails at once", told.get("milliseconds", 1e9) < 10, told.get("milliseconds"))
-    record.check("the process ends in peace", code == 0, code)
+    record.check("later ops fail with the same error", told.get("later") == told.get("first"), told)
+    record.check("later ops fail at once", told.get("milliseconds", 1e9) < 10, told.get("milliseconds"))
+    record.check("the process exits cleanly", code == 0, code)
     record.figure("the whole process", seconds, "s")
 
 
 def lose(fake: bool = False) -> dict[str, Any]:
-    """Breaks the device of this process; tells what was said."""
+    """Breaks the device of this process; returns the messages that followed."""
     gpu = cards.device()
     x = gpu.put(np.ones(4, np.float32))
     gpu.synchronize()

@@ -1,4 +1,4 @@
-"""Stage 4: how does the device take memory: all at once, with use, a fraction, in parts?"""
+"""Stage 4: how does the device allocate memory: all at once, on demand, as a fraction, or in parts?"""
 
 from __future__ import annotations
 
@@ -21,33 +21,33 @@ MODES: dict[str, dict[str, Any]] = {
 
 
 def run(record: Record) -> None:
-    """Is the stage."""
+    """Runs the stage."""
     found = {name: _look(record, name) for name in MODES}
     for name, told in found.items():
         record.figure(f"{name}: first use", told["seconds"], "s")
         record.figure(f"{name}: limit", told["limit"] / cards.MIB, "MiB")
         if told["nvml"] is not None:
-            record.figure(f"{name}: used on the card, by NVML", told["nvml"] / cards.MIB, "MiB")
+            record.figure(f"{name}: used on the card, according to NVML", told["nvml"] / cards.MIB, "MiB")
     _preallocated(record, found["preallocated"])
     growing = found["growing"]
-    record.check("growing: nothing is taken before it is needed", growing["pool"][0] == 0, growing)
-    record.check("growing: what is taken is what is needed", growing["pool"][1] == growing["asked"], growing)
-    record.check("growing: what was freed is kept", growing["pool"][2] == growing["pool"][1], growing)
+    record.check("growing: nothing is reserved before it is needed", growing["pool"][0] == 0, growing)
+    record.check("growing: exactly the memory needed is reserved", growing["pool"][1] == growing["asked"], growing)
+    record.check("growing: freed memory stays reserved", growing["pool"][2] == growing["pool"][1], growing)
     part = found["fraction 0.4"]
-    record.check("fraction: of the whole card", part["limit"] == int(part["total"] * 0.4) // 512 * 512, part)
+    record.check("fraction of the whole card", part["limit"] == int(part["total"] * 0.4) // 512 * 512, part)
     two = found["two of 1024 MiB"]
     wanted = 1024 * cards.MIB
-    record.check("two limits: each its own", two["limits"] == [wanted, wanted] or record.fake, two["limits"])
+    record.check("two limits: each GPU has its own", two["limits"] == [wanted, wanted] or record.fake, two["limits"])
     _limit_of_cupy(record)
 
 
 def _preallocated(record: Record, told: dict[str, Any]) -> None:
-    record.check("preallocated: the pool is the limit", told["pool"][0] == told["limit"], told)
-    record.check("preallocated: work asks the driver for nothing", len(set(told["pool"])) == 1, told["pool"])
+    record.check("preallocated: the pool is as large as the limit", told["pool"][0] == told["limit"], told)
+    record.check("preallocated: work allocates nothing from the driver", len(set(told["pool"])) == 1, told["pool"])
     if told["nvml"] is not None and not record.fake:
         over = (told["nvml"] - told["limit"]) / cards.MIB
-        record.figure("preallocated: beside the limit (context, libraries, others)", over, "MiB")
-        record.check("preallocated: NVML shows the limit and what is beside it", 0 <= over < 4096, over)
+        record.figure("preallocated: in addition to the limit (context, libraries, others)", over, "MiB")
+        record.check("preallocated: NVML shows the limit and the additional memory", 0 <= over < 4096, over)
 
 
 def _look(record: Record, name: str) -> dict[str, Any]:
@@ -60,7 +60,7 @@ def _look(record: Record, name: str) -> dict[str, Any]:
 
 
 def mode(name: str, nbytes: int = 512 * cards.MIB) -> dict[str, Any]:
-    """Opens devices in a mode, works with some memory, frees it, and tells the figures after each."""
+    """Opens devices in a mode, allocates and frees memory, and returns the figures after each step."""
     how = dict(MODES[name])
     count = how.pop("count", 1)
     devices = [cards.device(number, alone=count == 1, **how) for number in range(count)]
@@ -87,11 +87,11 @@ def mode(name: str, nbytes: int = 512 * cards.MIB) -> dict[str, Any]:
 
 
 def _limit_of_cupy(record: Record) -> None:
-    """CuPy's own variable must not bound nbtf's pools."""
+    """CuPy's own variable must not limit nbtf's pools."""
     if record.fake:
         return
     done = cards.python("-m", "tests.gpu.stages.memory_modes", "growing", CUPY_GPU_MEMORY_LIMIT=str(64 * cards.MIB))
-    record.check("CUPY_GPU_MEMORY_LIMIT leaves nbtf's limit alone", done.returncode == 0, done.stderr[-300:])
+    record.check("CUPY_GPU_MEMORY_LIMIT does not change nbtf's limit", done.returncode == 0, done.stderr[-300:])
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Stage 8: what does an op of nbtf cost the host beside the same in CuPy?"""
+"""Stage 8: how much time of the host does an nbtf op need, compared with the same op in CuPy?"""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ MICRO = 1e6
 
 
 def run(record: Record) -> None:
-    """Is the stage."""
+    """Runs the stage."""
     raw = _of_cupy(record)
     with cards.context() as context:
         one = _of_nbtf(record, "1 GPU", lambda: cards.wait(context))
@@ -28,7 +28,7 @@ def run(record: Record) -> None:
         four = _of_nbtf(record, "4 logical GPUs", lambda: cards.wait(context))
     for name, told, must, goal in (("1 GPU", one, 8, 4), ("4 logical GPUs", four, 10, 6)):
         if not record.fake:
-            record.target(f"a + b of nbtf, {name}, beside CuPy's", told["a + b"] - raw["a + b"], must, goal, "µs")
+            record.target(f"a + b of nbtf, {name}, minus CuPy's time", told["a + b"] - raw["a + b"], must, goal, "µs")
     _simulated(record)
     _pieces(record)
     _others(record)
@@ -39,8 +39,8 @@ def _measured(record: Record, whose: str, ops: dict[str, Callable[[], Any]], fin
     for name, op in ops.items():
         timed = per_call(op, record.size(10_000, 2_000, 5), finish, record.size(5, 3, 1))
         found[name] = timed.least * MICRO
-        record.figure(f"{whose}: {name}, least", timed.least * MICRO, "µs")
-        record.figure(f"{whose}: {name}, middle", timed.middle * MICRO, "µs")
+        record.figure(f"{whose}: {name}, minimum", timed.least * MICRO, "µs")
+        record.figure(f"{whose}: {name}, median", timed.middle * MICRO, "µs")
     return found
 
 
@@ -87,7 +87,7 @@ def _guard(record: Record, context: Any) -> None:
     timed = per_call(lambda: guard.leave(guard.enter()), record.size(10_000, 2_000, 5))
     guard.leave(inside)
     if not record.fake:
-        record.target("the guard, nothing to switch", timed.least * MICRO, 1.0, 0.7, "µs")
+        record.target("the guard, with nothing to switch", timed.least * MICRO, 1.0, 0.7, "µs")
 
 
 def _simulated(record: Record) -> None:
@@ -98,7 +98,7 @@ def _simulated(record: Record) -> None:
         x, y = tf.ones([16]), tf.ones([16])
         ours = per_call(lambda: x + y, count).least * MICRO
     if not record.fake:
-        record.target("a + b on a simulated GPU, beside NumPy's", ours - numpys, 10, 5, "µs")
+        record.target("a + b on a simulated GPU, minus NumPy's time", ours - numpys, 10, 5, "µs")
 
 
 def _pieces(record: Record) -> None:
@@ -127,7 +127,7 @@ def _pieces(record: Record) -> None:
 
 
 def _others(record: Record) -> None:
-    """Other libraries, where they are installed and see the card."""
+    """Measures other libraries if they are installed and see the card."""
     if record.fake:
         return
     for name, make in (("torch", _torch), ("jax", _jax)):

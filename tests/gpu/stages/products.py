@@ -1,4 +1,4 @@
-"""Stage 9: are matrix products as fast as CuPy's, are they right, and what would a simulated card have said?"""
+"""Stage 9: are matrix products as fast as CuPy's, are they right, and how accurate is the cost model?"""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ KINDS = {"float32": (2, 1e-5), "float16": (2, 5e-3), "float16, batch of 8": (3, 
 
 
 def run(record: Record) -> None:
-    """Is the stage."""
+    """Runs the stage."""
     with cards.context() as context:
         for name, (rank, tolerance) in KINDS.items():
             _compare(record, context, name, rank, tolerance)
@@ -39,21 +39,21 @@ def _compare(record: Record, context: Any, name: str, rank: int, tolerance: floa
     record.figure(f"{name}, {side}²: CuPy", operations / theirs.middle / 1e12, "TFLOP/s")
     ratio = ours.least / theirs.least
     if name == "float32" and not record.fake:
-        record.target(f"{side}² product of float32, nbtf's time by CuPy's", ratio, 1.02, 1.0, "of 1")
+        record.target(f"{side}² product of float32, nbtf's time relative to CuPy's", ratio, 1.02, 1.0, "of 1")
         _model(record, operations, 3 * x._array.nbytes, ours.least, f"{side}² product of float32")
     else:
-        record.figure(f"{name}, {side}²: nbtf's time by CuPy's", ratio, "of 1")
+        record.figure(f"{name}, {side}²: nbtf's time relative to CuPy's", ratio, "of 1")
     if rank == 2 and not record.fake:
         _torch(record, host, f"{name}, {side}²", operations, rounds)
     row = tf.matmul(x, x).numpy().reshape(-1, side)[0].astype(np.float64)
     first = host.reshape(-1, side, side)[0].astype(np.float64)
     exact = first[0] @ first
     worst = float(np.abs(row - exact).max() / np.abs(exact).max())
-    record.check(f"{name}: right, compared with float64", worst < tolerance, worst)
+    record.check(f"{name}: agrees with float64", worst < tolerance, worst)
 
 
 def _torch(record: Record, host: Any, name: str, operations: float, rounds: int) -> None:
-    """The same by PyTorch, where it is installed and sees the card; its float32 products use no TF32 either."""
+    """Measures PyTorch if it is installed and sees the card; its float32 products do not use TF32 either."""
     try:
         torch: Any = importlib.import_module("torch")
         theirs = torch.from_numpy(host).cuda()
@@ -65,7 +65,7 @@ def _torch(record: Record, host: Any, name: str, operations: float, rounds: int)
 
 
 def _add(record: Record, context: Any) -> None:
-    """An op that is all about memory, for the model of a simulated card."""
+    """Measures an op that is limited by memory bandwidth, for the cost model."""
     n = record.size(1 << 28, 1 << 26, 1 << 10)
     x = tf.ones([n])
     timed = finished(lambda: x + x, lambda: cards.wait(context), record.size(10, 5, 1))
@@ -74,9 +74,9 @@ def _add(record: Record, context: Any) -> None:
 
 
 def _model(record: Record, operations: float, nbytes: int, seconds: float, what: str) -> None:
-    """Compares with the roofline of the simulated card of the same name."""
+    """Compares a measured time with the roofline of the simulated card of the same name."""
     card = cards.card().card
-    if card.peak_flops != card.peak_flops:  # not a number: nobody has entered this card's rates
-        record.note(f"{card.name} cannot be simulated: its rates are not in nbtf's list of cards.")
+    if card.peak_flops != card.peak_flops:  # NaN: the list has no rates for this card
+        record.note(f"{card.name} cannot be simulated: nbtf's list of cards has no rates for it.")
         return
     record.model(what, cost.op_seconds(card, nbytes, operations) * 1000, seconds * 1000, "ms")

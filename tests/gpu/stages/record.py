@@ -1,4 +1,4 @@
-"""What did one stage find? Facts, figures, checks, targets and comparisons with a model, as plain data."""
+"""The findings of one stage as plain data: facts, figures, checks, targets and comparisons with the cost model."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from typing import Any
 
 
 class Record:
-    """The findings of one stage; `check.py` makes tables of them."""
+    """The findings of one stage; `check.py` prints them as tables."""
 
     def __init__(self, quick: bool = False, fake: bool = False) -> None:
         """Starts empty.
 
         Args:
-          quick: fewer repetitions.
-          fake: there is no GPU: the stage only shows that it runs, with tiny sizes; no figure means anything.
+          quick: whether to repeat measurements less often.
+          fake: whether no GPU is available. The stage then runs with tiny sizes, and its figures are meaningless.
         """
         self.quick, self.fake = quick, fake
         self.facts: dict[str, Any] = {}
@@ -26,36 +26,36 @@ class Record:
         self.notes: list[str] = []
 
     def size(self, usual: int, quick: int, fake: int) -> int:
-        """Returns how large or how often."""
+        """Returns the size or the number of repetitions for this run."""
         return fake if self.fake else quick if self.quick else usual
 
     def fact(self, name: str, value: Any) -> None:
-        """Takes down what is no figure: a name, a version."""
+        """Records a value that is not a measurement, such as a name or a version."""
         self.facts[name] = value if isinstance(value, str | int | float | bool | None) else str(value)
 
     def figure(self, name: str, value: float, unit: str) -> None:
-        """Takes down a figure."""
+        """Records a measurement."""
         self.figures[name] = [value, unit]
 
     def check(self, what: str, passed: bool, detail: object = "") -> bool:
-        """Takes down whether something is as it must be; returns it."""
+        """Records whether a check passed; returns `passed`."""
         self.checks.append({"what": what, "passed": bool(passed), "detail": str(detail)[:500]})
         return bool(passed)
 
     def target(self, what: str, measured: float, must: float, goal: float, unit: str) -> None:
-        """Compares a figure with the most it may be, and with the most that was hoped for."""
+        """Compares a measurement with the largest permitted value and with the goal."""
         self.figure(what, measured, unit)
         self.targets.append(
             {"what": what, "measured": measured, "must": must, "goal": goal, "unit": unit, "passed": measured <= must}
         )
 
     def model(self, what: str, modelled: float, measured: float, unit: str) -> None:
-        """Compares what a simulated card of this kind says with what the card does; the error is of the measured."""
+        """Compares a modelled time with the measured time; the error is relative to the measured time."""
         error = (modelled - measured) / measured if measured else float("nan")
         self.models.append({"what": what, "modelled": modelled, "measured": measured, "unit": unit, "error": error})
 
     def note(self, text: str) -> None:
-        """Takes down a sentence: what was left out and why."""
+        """Records a sentence, such as what was skipped and why."""
         self.notes.append(text)
 
     def write(self, file: Path) -> None:

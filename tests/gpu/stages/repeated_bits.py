@@ -1,4 +1,4 @@
-"""Stage 13: does the same work give the same bits, time after time?"""
+"""Stage 13: is the result of the same work bit-identical each time?"""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from tests.gpu.stages import cards
 from tests.gpu.stages.record import Record
 
 MUST = frozenset({"sum over replicas", "softmax", "segment sum"})
-"""What nbtf promises to repeat; the others depend on libraries, and are taken down as they are."""
+"""The results that nbtf promises to reproduce. The others depend on libraries and are only recorded."""
 
 
 def run(record: Record) -> None:
-    """Is the stage."""
+    """Runs the stage."""
     side, repeats = record.size(2048, 1024, 16), record.size(20, 10, 3)
     host = np.random.default_rng(1).standard_normal((side, side)).astype(np.float32)
     ids = np.random.default_rng(2).integers(0, 10, side)
@@ -34,9 +34,9 @@ def run(record: Record) -> None:
         }
         for name, work in works.items():
             found = {work().numpy().tobytes() for _ in range(repeats)}
-            record.fact(f"{name}: kinds of bits in {repeats} times", len(found))
+            record.fact(f"{name}: distinct results in {repeats} runs", len(found))
             if name in MUST:
-                record.check(f"{name}: the same bits each time", len(found) == 1, f"{len(found)} kinds")
+                record.check(f"{name}: bit-identical each time", len(found) == 1, f"{len(found)} distinct results")
 
 
 def _summed(host: Any) -> Any:

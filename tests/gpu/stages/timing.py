@@ -1,4 +1,4 @@
-"""How long does something take? The least and the middle of several rounds, without the garbage collector."""
+"""Measures durations: the minimum and the median of several rounds, with the garbage collector switched off."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ class Timed(NamedTuple):
 
 
 def per_call(do: Callable[[], Any], count: int, finish: Callable[[], Any] = lambda: None, rounds: int = 5) -> Timed:
-    """Returns what a call costs the host.
+    """Returns the host's time for one call.
 
     Args:
-      do: called `count` times in each round; short enough on the card for launches not to pile up.
-      count: how often.
-      finish: waits for the card, once after each round and outside of the time.
-      rounds: how many rounds, after one that does not count.
+      do: called `count` times in each round; so short on the card that launches do not pile up.
+      count: number of calls in a round.
+      finish: waits for the card, once after each round; this time is not counted.
+      rounds: number of rounds, after a first one that is not counted.
     """
     found: list[float] = []
     gc.collect()
@@ -42,7 +42,7 @@ def per_call(do: Callable[[], Any], count: int, finish: Callable[[], Any] = lamb
 
 
 def finished(do: Callable[[], Any], finish: Callable[[], Any], rounds: int = 10, warm: int = 3) -> Timed:
-    """Returns how long something takes until the card has done it."""
+    """Returns the time until the card has finished the work."""
     found: list[float] = []
     for number in range(warm + rounds):
         finish()

@@ -1,4 +1,4 @@
-"""Is PyTorch there, and has it a GPU? A stage that is about both leaves itself out where not, and says so."""
+"""Finds PyTorch and its GPU. A stage that needs them is skipped with a note if they are missing."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from tests.gpu.stages.record import Record
 
 
 def find_torch(record: Record) -> Any | None:
-    """Returns PyTorch; None where it is not installed, which is noted."""
+    """Returns PyTorch; None, with a note, if it is not installed."""
     try:
         return importlib.import_module("torch")
     except ImportError as error:
@@ -18,11 +18,11 @@ def find_torch(record: Record) -> Any | None:
 
 
 def torch_with_gpu(record: Record, left_out: str) -> Any | None:
-    """Returns PyTorch; None where it is not installed or has no GPU, which is noted.
+    """Returns PyTorch; None, with a note, if it is not installed or has no GPU.
 
     Args:
-      record: takes it down.
-      left_out: what does not happen without a GPU.
+      record: receives the note.
+      left_out: what was skipped, for the note.
     """
     torch = find_torch(record)
     if torch is not None and not torch.cuda.is_available():

@@ -1,4 +1,4 @@
-"""Stage 16: does PyTorch's allocator on a card do what its copy does, and what takes memory beside tensors?"""
+"""Stage 16: does PyTorch's allocator on a card agree with nbtf's copy, and what else uses memory besides tensors?"""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ PROGRAMS = {
     "emptied": "a = torch.empty(50 << 20, device='cuda'); del a; torch.cuda.empty_cache()\n"
     "b = torch.empty(9 << 20, device='cuda')",
 }
-"""Ten programs, each run in a process of its own."""
+"""Ten programs; each runs in its own process."""
 
 _RECORDED = """
 import json, torch, torch.nn as nn
@@ -63,8 +63,8 @@ print(json.dumps({{
 
 
 def run(record: Record) -> None:
-    """Is the stage."""
-    torch = torch_with_gpu(record, "its allocator was not compared with its copy")
+    """Runs the stage."""
+    torch = torch_with_gpu(record, "its allocator was not compared with nbtf's copy")
     if torch is None:
         return
     properties = torch.cuda.get_device_properties(0)
@@ -73,17 +73,17 @@ def run(record: Record) -> None:
     try:
         modelled = fixed_parts(find_card(properties.name))
     except ValueError as error:
-        record.note(f"What PyTorch takes beside tensors was not compared: {error}")
+        record.note(f"PyTorch's memory besides tensors was not compared: {error}")
         return
     record.check(
-        "what PyTorch takes beside tensors is within what is modelled",
+        "PyTorch's memory besides tensors is within the modelled amount",
         modelled.at_least <= max(beside) <= modelled.at_most,
         (modelled, max(beside)),
     )
 
 
 def _compare(record: Record, name: str, program: str, total: int) -> int:
-    """Replays what a program has allocated on the card; returns what was taken beside PyTorch's segments."""
+    """Replays a program's allocations on the card; returns the memory used besides PyTorch's segments."""
     process = subprocess.run(
         [sys.executable, "-c", _RECORDED.format(program=program)], capture_output=True, text=True, check=False
     )
@@ -95,13 +95,13 @@ def _compare(record: Record, name: str, program: str, total: int) -> int:
     stats = allocator.stats()
     replayed = stats["allocated_bytes.all.peak"], stats["reserved_bytes.all.peak"]
     record.check(
-        f"{name}: peaks are those of the copy",
+        f"{name}: peaks agree with the copy",
         replayed == (recorded["allocated"], recorded["reserved"]),
         (replayed, recorded["allocated"], recorded["reserved"]),
     )
     segments = Counter(_segments(recorded["events"]))
     record.check(
-        f"{name}: segments are those of the copy",
+        f"{name}: segments agree with the copy",
         segments == Counter(segment["total_size"] for segment in allocator.snapshot()),
         dict(segments),
     )
@@ -110,11 +110,11 @@ def _compare(record: Record, name: str, program: str, total: int) -> int:
 
 
 def replay(events: Sequence[Sequence[Any]], total: int) -> tuple[CachingAllocator, dict[int, Allocation | None]]:
-    """Returns an allocator after what a trace tells, and what is still held there.
+    """Returns an allocator after replaying a trace, and the allocations that are still live.
 
     Args:
-      events: of each its action, address, bytes and stream, as `torch.cuda.memory._snapshot()` has them.
-      total: memory of the card.
+      events: action, address, bytes and stream of each event, as in `torch.cuda.memory._snapshot()`.
+      total: memory of the card in bytes.
     """
     allocator, held = CachingAllocator(total), dict[int, Allocation | None]()
     streams: dict[int, int] = {}

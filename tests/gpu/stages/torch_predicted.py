@@ -1,7 +1,8 @@
-"""Stage 17: does a program of PyTorch's take on a card what was predicted for it, and what take its libraries beside?
+"""Stage 17: does a PyTorch program use the predicted memory on a card, and how much do its libraries add?
 
-Predictions need a PyTorch for the CPU, and a card one with CUDA: `python -m tests.gpu.stages.torch_predicted` predicts
-where there is no card, into `tests/gpu/predicted.json`, which is compared on the card.
+Predictions need the CPU build of PyTorch, and measurements a CUDA build. On a machine without a card, run
+`python -m tests.gpu.stages.torch_predicted` to write the predictions to `tests/gpu/predicted.json`. This stage compares
+them on the card.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ WORKSPACES = {
     "long attention": "q = torch.randn(2, 8, 2048, 64, device='cuda', requires_grad=True)\n"
     "nn.functional.scaled_dot_product_attention(q, q, q).sum().backward()",
 }
-"""Programs whose libraries take workspaces, of which nobody tells without a card."""
+"""Programs whose libraries use workspaces, whose size is unknown without a card."""
 PROGRAMS = torch_memory.PROGRAMS | WORKSPACES
 
 _MEASURED = """
@@ -43,17 +44,17 @@ print(json.dumps([figures["allocated_bytes.all.peak"], figures["reserved_bytes.a
 
 
 def run(record: Record) -> None:
-    """Is the stage."""
+    """Runs the stage."""
     predicted: dict[str, list[int]] = json.loads(PREDICTED.read_text(encoding="utf-8"))
     record.check("all programs were predicted", {*predicted} == {*PROGRAMS}, sorted({*predicted} ^ {*PROGRAMS}))
-    torch = torch_with_gpu(record, "predictions were compared with nothing")
+    torch = torch_with_gpu(record, "predictions were not compared with measurements")
     if torch is None:
         return
     try:
         workspace = fixed_parts(find_card(torch.cuda.get_device_properties(0).name)).workspace
     except ValueError as error:
         workspace = 0
-        record.note(f"The workspace of cuBLAS is not known of this card: {error}")
+        record.note(f"The size of cuBLAS's workspace on this card is unknown: {error}")
     for name in predicted:
         process = subprocess.run(
             [sys.executable, "-c", _MEASURED.format(program=PROGRAMS[name])],
@@ -66,26 +67,26 @@ def run(record: Record) -> None:
 
 
 def compare(record: Record, name: str, predicted: list[int], measured: list[int], workspace: int) -> None:
-    """Compares peaks, allocated and reserved, of a program.
+    """Compares a program's predicted and measured peaks, both allocated and reserved.
 
     Args:
-      record: takes it down.
-      name: of the program.
-      predicted: without a card.
-      measured: on one.
-      workspace: what cuBLAS takes of PyTorch's allocator with the first matrix product.
+      record: receives the results.
+      name: name of the program.
+      predicted: peaks predicted without a card, in bytes.
+      measured: peaks measured on a card, in bytes.
+      workspace: bytes that cuBLAS allocates from PyTorch's allocator at the first matrix product.
     """
     for what, without, on_card in zip(("allocated", "reserved"), predicted, measured, strict=True):
         record.model(f"{name}: {what} at most", without / (1 << 20), on_card / (1 << 20), "MiB")
     beside = measured[0] - predicted[0]
     if name in WORKSPACES:
-        record.figure(f"{name}: workspaces and what is modelled", beside / (1 << 20), "MiB")
+        record.figure(f"{name}: workspaces and modelled memory", beside / (1 << 20), "MiB")
     else:
-        record.check(f"{name}: allocates what was predicted, and cuBLAS's workspace", beside in (0, workspace), beside)
+        record.check(f"{name}: allocates as predicted, plus cuBLAS's workspace", beside in (0, workspace), beside)
 
 
 def predict(name: str) -> list[int]:
-    """Returns what is predicted for a program, on a machine with a PyTorch for the CPU."""
+    """Returns the predicted peaks of a program; needs only the CPU build of PyTorch."""
     from nbtf._frameworks.torch.prediction.asking import ask
 
     source = f"import torch, torch.nn as nn\n{PROGRAMS[name]}"

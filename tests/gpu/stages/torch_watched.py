@@ -1,4 +1,4 @@
-"""Stage 15: is recorded of PyTorch what its profiler sees, on all threads, and is as much freed as is said?"""
+"""Stage 15: does a recording have the ops that PyTorch's profiler sees, on all threads, and is freed memory right?"""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ FREED = re.compile(r"\(([\d,]+) B\) of cuda:\d+ \(PyTorch\)")
 
 
 def run(record: Record) -> None:
-    """Is the stage."""
+    """Runs the stage."""
     torch = find_torch(record)
     if torch is None:
         return
@@ -30,7 +30,7 @@ def run(record: Record) -> None:
     if has_card:
         _freed(record, torch)
     else:
-        record.note("PyTorch has no GPU here: threads of its backward passes and a full card were left out.")
+        record.note("PyTorch has no GPU here: threads of its backward passes and a full card were not tested.")
 
 
 def _step(torch: Any, device: Any) -> list[float]:
@@ -52,26 +52,26 @@ def _step(torch: Any, device: Any) -> list[float]:
 def _beside_the_profiler(record: Record, torch: Any, device: Any) -> None:
     plain = _step(torch, device)
     leaves = Counter(_profiled(torch, device))
-    constants = leaves["aten::detach"]  # `torch.tensor` makes one by an `empty` and a `detach_` that no mode can hear
+    constants = leaves["aten::detach"]  # `torch.tensor` makes one by an `empty` and a `detach_` that no mode receives
     leaves.subtract({"aten::empty": constants, "aten::detach": constants})
     with tf.runtime.recording() as recording, tf.runtime.watch("torch"):
         watched = _step(torch, device)
     ops = Counter(_without_place(op) for op, _ in recording.ops if not _is_view(torch, op))
-    record.check("losses are the same watched and not", plain == watched, (plain, watched))
+    record.check("recording does not change the losses", plain == watched, (plain, watched))
     missing = leaves - ops
     share = 1 - missing.total() / max(1, leaves.total())
-    record.figure("ops of the profiler that were recorded", 100 * share, "%")
-    record.check("at least 99 % of them", share >= 0.99, dict(missing.most_common(8)))
+    record.figure("the profiler's ops that were recorded", 100 * share, "%")
+    record.check("at least 99 % of the profiler's ops are recorded", share >= 0.99, dict(missing.most_common(8)))
     with tf.runtime.recording() as recording, tf.runtime.watch("torch"):
         thread = threading.Thread(target=_step, args=(torch, device))
         thread.start()
         thread.join()
     in_thread = Counter(_without_place(op) for op, _ in recording.ops if not _is_view(torch, op))
-    record.check("a thread is heard as the first one is", in_thread == ops, dict((ops - in_thread).most_common(8)))
+    record.check("threads are recorded alike", in_thread == ops, dict((ops - in_thread).most_common(8)))
 
 
 def _profiled(torch: Any, device: Any) -> Iterator[str]:
-    """Yields the ops with a kernel that the profiler sees first on their way down, but for views."""
+    """Yields the topmost ops with a kernel that the profiler sees, except views."""
     options = torch._C._profiler._ExperimentalConfig(profile_all_threads=True, capture_overload_names=True)
     activities = [torch.profiler.ProfilerActivity.CPU]
     with torch.profiler.profile(activities=activities, experimental_config=options) as profile:
@@ -94,7 +94,7 @@ def _is_view(torch: Any, op: str) -> bool:
 
 
 def _without_place(op: str) -> str:
-    """Returns the name of an op, without the sign that it writes to its input: where a mode listens some do not."""
+    """Returns an op's name without its in-place suffix, which some ops lack while a mode is active."""
     return op.removesuffix("_")
 
 
@@ -111,11 +111,11 @@ def _cost(record: Record, torch: Any, device: Any) -> None:
     with tf.runtime.recording(), tf.runtime.watch("torch"):
         watched = min(seconds() for _ in range(3))
     record.figure("an op", 1e6 * plain / count, "µs")
-    record.figure("an op that is recorded", 1e6 * watched / count, "µs")
+    record.figure("overhead of a recorded op", 1e6 * watched / count, "µs")
 
 
 def _freed(record: Record, torch: Any) -> None:
-    """Fills the card from a cell, as a person does; compares what is said to be freed with what PyTorch counts."""
+    """Fills the card from a cell, as a user does; compares the reported freed bytes with PyTorch's counts."""
     shells: Any = importlib.import_module("IPython.core.interactiveshell")
     capture: Any = importlib.import_module("IPython.utils.capture")
     shell = shells.InteractiveShell.instance()
@@ -130,5 +130,5 @@ def _freed(record: Record, torch: Any) -> None:
     freed = before - torch.cuda.memory_allocated()
     match = FREED.search(said.stdout)
     told = int(match[1].replace(",", "")) if match else -1
-    record.check("what it held is freed", freed > 0.9 * before, (before, freed))
-    record.check("and as much is said", told == freed, (told, freed, said.stdout[:200]))
+    record.check("the tensors of the failed cell are freed", freed > 0.9 * before, (before, freed))
+    record.check("the message reports the same number of bytes", told == freed, (told, freed, said.stdout[:200]))

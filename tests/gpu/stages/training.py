@@ -1,4 +1,4 @@
-"""Stage 11: does a model learn on the card what it learns elsewhere, on one GPU and on several? Is memory flat?"""
+"""Stage 11: does a model learn the same on the card as elsewhere, on one GPU and on several? Is memory constant?"""
 
 from __future__ import annotations
 
@@ -21,31 +21,31 @@ X = RANDOM.rand(256, 32).astype(np.float32)
 Y = (X.sum(1, keepdims=True) > 16).astype(np.float32)
 
 REMEMBERED = 1000 * 512
-"""Bytes: each device keeps up to so many scalars at hand, see _ops/express.py; CuPy rounds up to 512."""
+"""Bytes: each device keeps a limited number of scalars, see _ops/express.py; CuPy rounds each up to 512 bytes."""
 
 
 def run(record: Record) -> None:
-    """Is the stage."""
+    """Runs the stage."""
     epochs = record.size(5, 3, 1)
     with use_context(Context(environ={"NBTF_GPU": "off"})):
         on_cpu = losses(epochs)
     with use_context(Context(simulated_machine(1), environ={})):
         simulated = losses(epochs)
-    record.check("a simulated GPU learns what the CPU learns, bit by bit", simulated == on_cpu)
+    record.check("a simulated GPU learns the same as the CPU, bit by bit", simulated == on_cpu)
     with cards.context():
         on_card = losses(epochs)
-    record.check("the card learns what the CPU learns", _alike(on_card, on_cpu), f"{on_card} and {on_cpu}")
+    record.check("the card learns the same as the CPU", _alike(on_card, on_cpu), f"{on_card} and {on_cpu}")
     for count in (2, 4):
         with cards.context(count, 64 if record.fake else 1024):
             mirrored = losses(epochs, tf.distribute.MirroredStrategy([f"GPU:{n}" for n in range(count)]))
-        record.check(f"{count} logical GPUs learn what one learns", _alike(mirrored, on_card), f"{mirrored}, {on_card}")
+        record.check(f"{count} logical GPUs learn the same as one", _alike(mirrored, on_card), f"{mirrored}, {on_card}")
     with cards.context() as context:
         _long(record, context)
-    record.note("Replicas on one card take turns: no speed-up is to be expected, and none is claimed.")
+    record.note("Replicas on one card run one after the other, so several are not faster than one.")
 
 
 def made(width: int = 64) -> Any:
-    """Returns a small model, the same each time."""
+    """Returns a small model with the same weights each time."""
     tf.keras.utils.set_random_seed(1)
     model = models.Sequential([layers.Input((32,)), layers.Dense(width, activation="relu"), layers.Dense(1)])
     model.compile(optimizer="adam", loss="mse")
@@ -65,7 +65,7 @@ def _alike(one: list[float], other: list[float]) -> bool:
 
 
 def _long(record: Record, context: Any) -> None:
-    """Many steps: memory must be what it was after the first few."""
+    """Trains for many steps: memory must not grow after the first few."""
     gpu, model = context.devices.first, made()
     steps_in_epoch = len(X) // 64
     epochs = record.size(2000, 500, 8) // steps_in_epoch
@@ -78,9 +78,9 @@ def _long(record: Record, context: Any) -> None:
     seconds = time.perf_counter() - start
     gc.collect()
     after, nvml_after = gpu.memory.stats().in_use, cards.used_by_nvml()
-    record.figure("examples a second, small model", epochs * len(X) / seconds, "1/s")
-    steps = f"{epochs * steps_in_epoch} steps leave memory as it was, but for scalars that lanes remember"
+    record.figure("examples per second, small model", epochs * len(X) / seconds, "1/s")
+    steps = f"memory is constant for {epochs * steps_in_epoch} steps, except for cached scalars"
     record.check(steps, 0 <= after - before <= REMEMBERED, f"{before}, {after}")
     if nvml_before is not None and nvml_after is not None:
         grown = nvml_after - nvml_before
-        record.check("NVML says the same", abs(grown) < 64 * cards.MIB, f"{grown} bytes")
+        record.check("NVML reports constant memory", abs(grown) < 64 * cards.MIB, f"{grown} bytes")

@@ -36,7 +36,7 @@ LONGEST_WAIT = 0.001
 """Seconds that a record waits for others to join its batch."""
 MOST_UNDER_WAY = 4
 _MOST_WAITING = 1024
-"""Most records that may wait while four batches are unanswered."""
+"""Maximum number of records that may wait while four batches are unanswered."""
 
 
 class Ticket:
@@ -65,11 +65,11 @@ class Owner(Protocol):
     """The cluster that a channel belongs to."""
 
     def drop(self) -> None:
-        """Is called after an interrupt: tasks must not start work that they have not begun."""
+        """Called after an interrupt: tasks must drop work that they have not started."""
         ...
 
     def tell_loss(self, channel: Channel, text: str) -> None:
-        """Is called when a task is lost, so that the other tasks do not wait for it."""
+        """Called when a task is lost, so that the other tasks do not wait for it."""
         ...
 
 
@@ -251,7 +251,7 @@ class Channel:
             self._poke()
 
     def drop(self) -> None:
-        """Cancels all work requested so far that has not begun; reading a cancelled result raises the reason."""
+        """Cancels all work requested so far that has not started; reading a cancelled result raises the reason."""
         self._dropped = self._next
         self.urge({"drop": self._dropped})
         self.flush()

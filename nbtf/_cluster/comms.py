@@ -144,7 +144,7 @@ class Serving:
     """Handles the batches of one controller in order, on the session's thread."""
 
     def __init__(self, comm: Any, session: Session, thread: ThreadPoolExecutor, as_frame: Frames) -> None:
-        """Uses the connection, and the thread on which the session works."""
+        """Stores the connection, and the thread on which the session works."""
         self._comm, self._session, self._thread, self._as_frame = comm, session, thread, as_frame
         self._batches: asyncio.Queue[Message] = asyncio.Queue()
 

@@ -94,7 +94,7 @@ class Cluster:
             channel.flush()
 
     def drop(self) -> None:
-        """Cancels work that tasks have not begun, after an interrupt of the program."""
+        """Cancels work that tasks have not started, after an interrupt of the program."""
         for channel in self.channels:
             channel.drop()
 

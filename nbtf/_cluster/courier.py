@@ -27,7 +27,7 @@ OLDEST = (3, 11)
 """The oldest Python that nbtf supports."""
 
 STASH = "_nbtf_look"
-"""Name under which the modules are kept for the next inspection: loading them anew each time would leak memory."""
+"""Name under which the modules are kept for the next inspection: loading them again each time would leak memory."""
 
 
 class SourceFinder(MetaPathFinder, InspectLoader):
@@ -115,7 +115,7 @@ def _borrowing(package: bytes, dask_worker: Any, seconds: float) -> dict[str, An
 
 
 def _report(dask_worker: Any, seconds: float, is_used: bool) -> dict[str, Any]:
-    from nbtf._cluster.report import report  # late: only now can this process import it
+    from nbtf._cluster.report import report  # imported late: only now can this process import it
 
     plugins: Mapping[str, Any] = getattr(dask_worker, "plugins", {})
     return report(_roots(dask_worker), seconds, is_used, getattr(plugins.get(PACKAGE), "task", None))

@@ -27,7 +27,7 @@ _SOON = 0.5
 """Seconds to wait for the scheduler after a task was lost: the caller is waiting."""
 
 _MOST_REQUESTS = 4096
-"""Most requests of other tasks that may wait for one another; each has a thread."""
+"""Maximum number of requests of other tasks that may wait for one another; each has a thread."""
 
 _PLUGIN, _SESSION = "nbtf", "nbtf_session"
 
@@ -124,7 +124,7 @@ class DaskEngine(Engine):
         if answer is None or answer["incarnation"] != address.incarnation:
             comm.abort()
             pulse.abort()
-            raise UnavailableError(f"Another process is at {address.location} now: the task was restarted.")
+            raise UnavailableError(f"The task was restarted: another process is now at {address.location}.")
         connection = CommConnection(self, self._thread, comm, pulse, listener, _as_frame)
         self._connections.add(connection)
         return connection
@@ -205,7 +205,7 @@ class TaskPlugin(DASK.WorkerPlugin):
 
     async def setup(self, worker: Any) -> None:
         """Starts listening."""
-        from nbtf._cluster.task import Task  # late: a controller does not need it
+        from nbtf._cluster.task import Task  # imported late: a controller does not need it
 
         self._worker, self._loop = worker, asyncio.get_running_loop()
         self._peers = PeerComms(self._loop, self._reach, _as_frame)

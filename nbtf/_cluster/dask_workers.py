@@ -135,7 +135,7 @@ class WorkerAnswer(NamedTuple):
 def ask_workers(
     cluster: Any, version: str, packed: Callable[[], bytes], seconds: float, timeout: float, allow_insecure: bool
 ) -> list[WorkerAnswer]:
-    """Returns each worker's report, or under `problem` why there is none.
+    """Returns each worker's report, or under `problem` the reason why it sent none.
 
     Args:
       cluster: see `find_scheduler`.

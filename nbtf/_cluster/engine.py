@@ -31,8 +31,8 @@ class Message(NamedTuple):
 class Address(NamedTuple):
     """The address of a task.
 
-    `location` is a text of the engine, such as `tls://127.0.0.1:40123`, at which all tasks can reach it. A restarted
-    process at the same location has another `incarnation`.
+    `location` is a string that the engine chooses, such as `tls://127.0.0.1:40123`, at which all tasks can reach it. A
+    restarted process at the same location has another `incarnation`.
     """
 
     job: str
@@ -49,11 +49,11 @@ class Listener(Protocol):
         ...
 
     def alive(self) -> None:
-        """Is called when the process has answered a ping."""
+        """Called when the process has answered a ping."""
         ...
 
     def lost(self, error: OpError) -> None:
-        """Is called at most once, when nothing more will arrive; never after `close`.
+        """Called at most once, when nothing more will arrive; never after `close`.
 
         Args:
           error: what happened: `UnavailableError` if the process or its scheduler is gone (the text names which),

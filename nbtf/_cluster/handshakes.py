@@ -1,6 +1,6 @@
 """How much may a connection use before it has shown a certificate? A few seconds and a few descriptors.
 
-Every program on this machine can connect to the port of a task. Without a limit, connections that never begin or finish
+Every program on this machine can connect to the port of a task. Without a limit, connections that never start or finish
 the TLS handshake would use up the descriptors of the process.
 """
 
@@ -22,7 +22,7 @@ HANDSHAKE_SECONDS = 10.0
 """Longest duration of a handshake, in seconds."""
 
 MOST_HANDSHAKES = 64
-"""Most connections in their handshake at the same time."""
+"""Maximum number of connections in their handshake at the same time."""
 
 _PART = 4
 """Handshakes use at most one of this many descriptors."""
@@ -56,7 +56,7 @@ class Handshakes:
             stream.close()
 
     def _begin(self, stream: Any, address: Any) -> Awaitable[None]:
-        """Is called when a connection is accepted, so that never more than the limit are open."""
+        """Called when a connection is accepted, so that never more than the limit are open."""
         if len(self._limits) >= self._most:
             oldest = next(iter(self._limits))
             self._limits.pop(oldest).cancel()

@@ -239,14 +239,14 @@ class _Peers:
         """Makes the other task answer, on its own thread."""
         source = self._engine.process_at(location)
         if source is None or source.killed.is_set():
-            raise ConnectionError(f"nobody answers at {location}")
+            raise ConnectionError(f"no process answers at {location}")
         until = monotonic() + seconds
         while source.silent or self.process.is_cut:  # messages to a stopped process wait for it
             if source.killed.wait(_STEP) or is_lost():
-                raise ConnectionError("it was killed, or given up")
+                raise ConnectionError("it was killed, or its loss was reported")
             if monotonic() > until:
                 raise TimeoutError("it is silent")
         answer = source.host.serve(request)
         if source.killed.is_set():
-            raise ConnectionError("it closed the connection while it worked")
+            raise ConnectionError("it closed the connection before it answered")
         return answer

@@ -40,7 +40,7 @@ class CardHolder(NamedTuple):
 
 
 class WorkerReport(NamedTuple):
-    """A worker's report about its own process, or in `problem` why there is none.
+    """A worker's report about its own process, or, in `problem`, the reason why it sent none.
 
     `nbtf` is the worker's version of nbtf, or empty if nbtf was sent along for the inspection.
 
@@ -111,7 +111,7 @@ class ClusterLook(tuple[HostReport, ...]):
             lines.append(f"{counted(simulated, 'GPU')} of workers are simulated by NumPy on their CPUs.")
         lines += [f"{host.host}: cards unknown: {host.missing}." for host in self if host.missing]
         return lines + [
-            f"{worker.worker} ({worker.address}) gave no report: {worker.problem}." for worker in self.silent
+            f"{worker.worker} ({worker.address}) did not report: {worker.problem}." for worker in self.silent
         ]
 
     def __repr__(self) -> str:

@@ -74,7 +74,7 @@ def _attribute_of(content: Any) -> Any:
     module, name, fields = content
     value_class: Any = getattr(import_module(module), name) if module.startswith(_HOME) else None
     if not _is_class(value_class) or not _is_attribute(value_class):
-        raise ValueError(f"{module}.{name} is not a class of attributes")
+        raise ValueError(f"{module}.{name} is not a class whose objects can be attributes")
     value: Any = _untagged(fields)
     make: Any = value_class
     return make(*value) if issubclass(value_class, tuple) else make(value)

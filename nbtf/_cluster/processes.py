@@ -154,7 +154,7 @@ def _warn_once(sentence: str) -> None:
 
 
 def _begin_child() -> None:
-    """Is called in a forked process: a cluster belongs to the process that started it."""
+    """Called in a forked process: a cluster belongs to the process that started it."""
     for process in tuple(_STARTED):
         process.let_go()
     _STARTED.clear()

@@ -88,7 +88,7 @@ class _Counter:
     key = 0
 
     def take(self, count: int) -> tuple[int, int]:
-        """Raises the requested number."""
+        """Raises an error that carries the requested number; nothing is drawn."""
         raise _CountedError(count)
 
 
@@ -116,6 +116,6 @@ def text_of_site(site: Site | CallSite) -> str:
 
 
 def site_of_text(text: str) -> Site:
-    """Returns the code line of a text."""
+    """Returns the code line that a string describes."""
     line, _, file = text.partition(" ")
     return (file, int(line)) if text else None

@@ -203,7 +203,7 @@ class TaskSession:
                 array = _array_of(content, message.frames[0])
                 return [self._placed(record.device, array, "copy", record.site)]
             if self._closed:
-                raise AbortedError("The session is over.")
+                raise AbortedError("The session has ended.")
             if record.first < self._dropped:
                 return _DROPPED
             waited += request_fields["seconds"]

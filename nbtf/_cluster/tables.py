@@ -68,7 +68,7 @@ class Table:
     """The tensors of one session. Its own thread fills it; threads that serve other tasks wait for a number."""
 
     def __init__(self) -> None:
-        """Begins empty."""
+        """Starts empty."""
         self._values: dict[int, Tensor | Failure] = {}
         self._changed = Condition(new_lock())
         self._next = 0

@@ -11,8 +11,8 @@ from nbtf._devices.sites import WORDING, Site
 from nbtf.errors import OpError
 
 INTERRUPTED = (
-    "Work that the tasks of the cluster had not begun was cancelled: reading one of its results raises a "
-    "CancelledError. Finished results are kept, and the connection can be used."
+    "Work that the tasks of the cluster had not started was cancelled: reading one of its results raises a "
+    "CancelledError. Finished results are kept, and the connection can still be used."
 )
 """Note below an interrupt of a program that waited for a task."""
 
@@ -27,7 +27,7 @@ def error_of_op(failure: Failure, device: str, site: Site) -> OpError:
             failure,
             f"{failure.op} was not run on {device}: the program was interrupted before the task reached it, and "
             "waiting work was cancelled. Run the code that makes this tensor again (assign a variable, or restore a "
-            f"checkpoint). Finished results are kept, and the task can be used.{line_text}",
+            f"checkpoint). Finished results are kept, and the task can still be used.{line_text}",
         )
     message, newline, hint = failure.message.partition("\n")
     text = f"{{{{function_node __wrapped__{failure.op}_device_{device}}}}} {message} [Op:{failure.op}] name: "
@@ -56,5 +56,5 @@ def overdue(task: str, deadline: float, heard_at: float) -> str:
     """Returns the message about a task that is alive but does not answer."""
     return (
         f"{task} has not answered for {deadline:g} s, although it gave a sign of life {monotonic() - heard_at:.1f} s "
-        "ago. It may be busy with a long op: raise the cluster's deadline."
+        "ago. It may be busy with a long op. If so, raise the cluster's deadline."
     )

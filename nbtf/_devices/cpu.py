@@ -72,7 +72,7 @@ class CPU(Device):
         return [buffer_of(np.asarray(results))]
 
     def quick(self, op: Any, inputs: tuple[Any, ...], attrs: tuple[Any, ...]) -> tuple[Any, Any]:
-        """Is the express lane: returns the op's single result array, and None because memory is not accounted."""
+        """Serves the express lane: returns the op's single result array, and None because memory is not accounted."""
         function = self._functions.get(op)
         if function is None:
             function = self._functions[op] = bound(op)

@@ -36,7 +36,7 @@ def gpus(machine: Simulated | None, environ: Mapping[str, str]) -> tuple[Physica
 
 def real_cards(environ: Mapping[str, str]) -> tuple[PhysicalGPU, ...]:
     """Returns this computer's real GPUs, numbered as CUDA numbers them for this process."""
-    from nbtf._devices.backends import find_cards  # late: only listing devices needs it
+    from nbtf._devices.backends import find_cards  # imported late: only listing devices needs it
 
     return find_cards(environ)
 

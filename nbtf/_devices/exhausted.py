@@ -88,10 +88,11 @@ def real_card_is_full(
         cause, do = f" Its limit is {limit}.", "Use a smaller tensor, or raise the limit"
     elif free is not None and free < request.nbytes and stats.limit - stats.pool >= request.nbytes:
         size, left_on_card = told_apart(request.nbytes, free)
-        cause, do = f" The card has {left_on_card} left: other programs hold memory too (nvidia-smi).", "Free a tensor"
+        cause = f" The card has {left_on_card} left: other programs also use memory (see nvidia-smi)."
+        do = "Free a tensor"
     elif request.nbytes and inside >= request.nbytes:
         cause, do = (
-            f" {gib(inside)} are free but not contiguous, or a kernel needed more meanwhile.",
+            f" {gib(inside)} are free but not contiguous, or a kernel needed more in the meantime.",
             "Free a tensor",
         )
     else:
@@ -205,5 +206,6 @@ def computer_is_too_small(request: Request, device_text: str, free: int, compute
     return (
         f"{in_tensorflows_words(request, allocator)}\n"
         f"{asked_text} requested: {device_text} has {free_text} free, this computer {computer_text}. "
-        "A simulated GPU keeps its tensors in this computer's memory: use a smaller tensor, or a larger computer."
+        "A simulated GPU keeps its tensors in this computer's memory: use a smaller tensor, or a "
+        "computer with more memory."
     )

@@ -158,6 +158,6 @@ def garbage_collection(environ: Mapping[str, str]) -> bool:
 
 
 def _logger() -> Logger:
-    import logging  # late: it takes 3 ms to load and is rarely needed
+    import logging  # imported late: it takes 3 ms to load and is rarely needed
 
     return logging.getLogger("tensorflow")

@@ -67,13 +67,13 @@ _RATE = r"([0-9]+(?:\.[0-9]*)?)\s*([MGTmgt])([bB])/?p?s(?:[\s,]+([0-9]+(?:\.[0-9
 
 
 def find_network(text: str) -> Link:
-    """Returns the network that a text describes: a name from `NETWORKS`, or a rate and optionally a latency.
+    """Returns the network that a string describes: a name from `NETWORKS`, or a rate and optionally a latency.
 
     Args:
       text: such as `"100Gb/s"`, `"12.5GB/s"` (bits and bytes differ), `"25Gb/s 50us"` or `"InfiniBand NDR"`.
 
     Raises:
-      ValueError: if the text is neither of these, or the rate is zero.
+      ValueError: if the string is neither of these, or the rate is zero.
 
     >>> find_network("100Gb/s").bandwidth, find_network("10 Gb/s, 2ms").latency, find_network("ndr").bandwidth
     (12500000000.0, 0.002, 50000000000)

@@ -40,7 +40,7 @@ class SimulatedMachine(NamedTuple):
         return f"{self.gpus()}: {_HONEST}" if self.count else "No simulated GPUs."
 
     def gpus(self) -> str:
-        """Returns a text with the number and kind of the cards."""
+        """Returns the number and kind of the cards as text."""
         each = f"{self.card.name}, {gib(self.memory_bytes)}"
         return f"{counted(self.count, 'simulated GPU')} ({each}{'' if self.count == 1 else ' each'})"
 
@@ -119,7 +119,7 @@ def simulated_machine(count: int, model: str | None = None, memory: float | str 
     Args:
       count: number of cards.
       model: name of a card, as for `catalog.find_card`; a V100 by default.
-      memory: memory of each card, by default that of the model: a number of MiB, as in `memory_limit`, or a text such
+      memory: memory of each card, by default that of the model: a number of MiB, as in `memory_limit`, or a string such
         as "5GiB".
 
     Raises:
@@ -178,7 +178,7 @@ def _memory(memory: float | str) -> int:
     nbytes = int(float(match[1]) * unit * _MIB) if match and unit else 0
     if nbytes < _MIB or isinstance(memory, bool):
         raise ValueError(
-            f"The memory of a simulated GPU is {memory!r}; expected a number of MiB such as 512, or a text such as "
+            f"The memory of a simulated GPU is {memory!r}; expected a number of MiB such as 512, or a string such as "
             '"512MiB" or "5GiB", and at least 1 MiB.'
         )
     return nbytes

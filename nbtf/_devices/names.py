@@ -263,7 +263,7 @@ def short_name(name: str) -> str:
     """Returns the short name of a device, such as `GPU:1`; for another process, job and task precede it.
 
     Args:
-      name: full or partial name of a device. A text that is not a device name is returned unchanged.
+      name: full or partial name of a device. A string that is not a device name is returned unchanged.
 
     Raises:
       TypeError: if `name` is not a string.
@@ -293,7 +293,7 @@ def _shortened(name: str) -> str:
 
 
 def devices_in(text: str) -> list[str]:
-    """Returns the full device names that a text contains."""
+    """Returns the full device names that a string contains."""
     return re.findall(r"/job:[^/\s]+/replica:\d+/task:\d+/device:\w+:\d+", text)
 
 

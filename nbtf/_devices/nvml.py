@@ -345,7 +345,7 @@ class _Fields:
 
 
 def strange_pids(path: str = "/proc/self/ns/pid") -> str:
-    """Returns why the driver's process numbers differ from those of this process; an empty text if they agree.
+    """Returns why the driver's process numbers differ from those of this process; an empty string if they agree.
 
     The driver knows only the host's numbers. In a container, the same number may belong to another process.
     """
@@ -369,7 +369,7 @@ def plain_bus_id(text: str) -> str:
 
 
 def _try_call(function: Callable[..., T], *arguments: Any) -> tuple[T | None, str]:
-    """Returns the result of a call and an empty text, or None and the error as text.
+    """Returns the result of a call and an empty string, or None and the error as text.
 
     Catches any error. The library has an error class for each code, known only after loading, and ctypes raises its own
     errors. None of them may reach a user who only reads memory figures.
@@ -390,7 +390,7 @@ def _names(uuid: str | None) -> list[str]:
 
 
 def _text(answer: Any) -> str | None:
-    """Returns a text; older releases of the module return bytes."""
+    """Returns a string; older releases of the module return bytes."""
     return answer.decode() if isinstance(answer, bytes) else None if answer is None else str(answer)
 
 

@@ -17,7 +17,7 @@ _LOCAL = re.compile(rf"(?P<type>{_NAME}):(?P<index>\d+)")
 
 
 def matching(name: str, names: Iterable[str]) -> list[str] | None:
-    """Returns the full names that a name matches; None for a text that is not a device name.
+    """Returns the full names that a name matches; None for a string that is not a device name.
 
     Args:
       name: such as `GPU:0` or `/job:worker/task:1`; a missing part matches anything.

@@ -89,7 +89,7 @@ def duration(seconds: float) -> str:
 
 
 def _user(uid: int) -> str:
-    from pwd import getpwuid  # late: Windows has no such module, and no /proc
+    from pwd import getpwuid  # imported late: Windows has no such module, and no /proc
 
     try:
         return getpwuid(uid).pw_name

@@ -132,7 +132,7 @@ class RemoteArray:
         return self.size * self.dtype.itemsize
 
     def __del__(self) -> None:
-        """Tells the task that the array is no longer needed."""
+        """Notifies the task that the array is no longer needed."""
         link = getattr(self, "link", None)
         if link is not None:  # None if an interrupt stopped the constructor
             link.free(self.number)
@@ -319,7 +319,7 @@ class RemoteMemory:
 
     def map(self) -> Sequence[Any] | None:
         """Requests regions and chunks from the task."""
-        from nbtf._devices.bfc.report import ChunkView, RegionView  # late: rarely needed
+        from nbtf._devices.bfc.report import ChunkView, RegionView  # imported late: rarely needed
 
         link = self._device.link
         self._looked_at = link.issued

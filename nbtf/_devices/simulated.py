@@ -88,8 +88,8 @@ def build_gpu(index: int, card: PhysicalGPU, memory: MemoryPlan, alone: bool) ->
 class SimulatedGPU(LaneGPU):
     """One logical GPU on a simulated card.
 
-    It owns its arrays: inputs and outputs are copied. The allocator is asked before host memory is touched, and the
-    chunk that it grants becomes the hold of the buffer.
+    It owns its arrays: inputs and outputs are copied. Memory is requested from the allocator before host memory is
+    touched, and the chunk that it grants becomes the hold of the buffer.
     """
 
     xp = np

@@ -38,10 +38,10 @@ class LaneGPU(ChargedGPU):
     lane = lists_in_lane = records_in_lane = True
 
     def quick(self, op: Any, inputs: tuple[Any, ...], attrs: tuple[Any, ...]) -> tuple[Any, Any]:
-        """Is the express lane: returns the op's single result array, and the hold of its memory.
+        """Serves the express lane: returns the op's single result array, and the hold of its memory.
 
-        The kernel runs before the allocator is asked. The road may have to run it again and must then find the account
-        unchanged, so the lane serves only small results.
+        The kernel runs before memory is requested from the allocator. The road may have to run it again and must then
+        find the account unchanged, so the lane serves only small results.
 
         Raises:
           LookupError: if the road must run the op: for a large result, a result of unknown size, or any error.

@@ -82,7 +82,7 @@ class Activity(ABC):
         """Ends."""
 
     def join(self) -> None:
-        """Observes the current thread as well, which has just begun; must not raise."""
+        """Observes the current thread as well, which has just started; must not raise."""
         return
 
     @property
@@ -116,7 +116,7 @@ class Listening(ABC):
 
     @abstractmethod
     def join(self) -> None:
-        """Records the current thread as well, which has just begun; must not raise."""
+        """Records the current thread as well, which has just started; must not raise."""
 
     @abstractmethod
     def renew(self) -> None:
@@ -136,7 +136,7 @@ class Framework(ABC):
     """Whether `listening` records ops."""
 
     def __init__(self, module: Any) -> None:
-        """Uses the imported module of the library."""
+        """Stores the imported module of the library."""
         self._module = module
 
     @classmethod
@@ -162,7 +162,7 @@ class Framework(ABC):
         """Returns an observer of its work."""
 
     def listening(self) -> Listening | None:
-        """Returns the object that records its ops; None if the library reveals none."""
+        """Returns the object that records its ops; None if the library exposes none."""
         return None
 
     @abstractmethod

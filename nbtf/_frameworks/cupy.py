@@ -100,7 +100,7 @@ def _has_begun(cupy: Any, number: int) -> bool:
 
 
 class _Activity(Activity):
-    """Observes allocations of the default pool on a thread; CuPy does not reveal its kernels."""
+    """Observes allocations of the default pool on a thread; CuPy does not expose its kernels."""
 
     def __init__(self, library: CuPy) -> None:
         self._library, self._hook = library, _new_hook(library._module)
@@ -125,7 +125,7 @@ class _Activity(Activity):
                 self._hook.__exit__(None, None, None)
 
     def work(self) -> str | None:
-        """Returns whether CuPy may have worked in this process; it does not reveal which kernels ran when."""
+        """Returns whether CuPy may have worked in this process; it does not expose which kernels ran when."""
         return "CuPy may have run kernels that were not recorded" if self._library.pools() else None
 
     def unmeasured(self) -> None:

@@ -1,4 +1,4 @@
-"""How is CuPy's memory recorded? By hooks of its pool; CuPy does not reveal kernels and copies."""
+"""How is CuPy's memory recorded? By hooks of its pool; CuPy does not expose kernels and copies."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class CuPyListening(Listening):
     """Records each allocation and release of CuPy pools on the observed threads."""
 
     def __init__(self, cupy: Any) -> None:
-        """Uses CuPy's module."""
+        """Stores CuPy's module."""
         self._cupy = cupy
         self._hook: Any = None
 

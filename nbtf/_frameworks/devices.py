@@ -19,7 +19,7 @@ class LibraryDevice:
     network = None
 
     def __init__(self, name: str, timing: str = "finished") -> None:
-        """Uses the full name, and the meaning of times: `finished`, or `launch` if ops are not awaited."""
+        """Stores the full name, and the meaning of times: `finished`, or `launch` if ops are not awaited."""
         self.name = name
         self.on_host = ":CPU:" in name
         self.timing = timing
@@ -41,7 +41,7 @@ class SimulatedCard(LibraryDevice):
     models_time = True
 
     def __init__(self, name: str, card: Card) -> None:
-        """Uses the full name and the model of the card."""
+        """Stores the full name and the model of the card."""
         super().__init__(name, "modelled")
         self.card = card
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def on_import(name: str, then: Callable[[], object]) -> tuple[Callable[[], None], Callable[[], None]]:
-    """Makes a function be called once, right after a library's own code has run.
+    """Arranges for a function to be called once, right after a library's own code has run.
 
     The library is found and loaded as usual; its loader is wrapped while it loads.
 

@@ -19,7 +19,7 @@ class Jax(Framework):
 
     @property
     def started(self) -> bool:
-        """Whether JAX has started to use devices; True if a release does not reveal it."""
+        """Whether JAX has started to use devices; True if a release does not expose it."""
         backends = sys.modules.get("jax._src.xla_bridge")
         ask = getattr(backends, "backends_are_initialized", None)
         return True if ask is None else bool(ask())
@@ -90,7 +90,7 @@ def _piece(shard: Any) -> Holding | None:
 
 
 class _Activity(Activity):
-    """Knows only whether JAX has started to use devices, because JAX does not reveal its compiled functions."""
+    """Knows only whether JAX has started to use devices, because JAX does not expose its compiled functions."""
 
     def __init__(self, library: Jax) -> None:
         self._library = library

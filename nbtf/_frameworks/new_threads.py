@@ -9,7 +9,7 @@ from typing import Any
 
 
 def on_new_threads(then: Callable[[], object]) -> tuple[Callable[[], None], Callable[[], None]]:
-    """Makes a function be called on each thread that starts from now on, before its code runs.
+    """Arranges for a function to be called on each thread that starts from now on, before its code runs.
 
     It uses Python's profiler of new threads for one call, and then restores the previous profiler.
 

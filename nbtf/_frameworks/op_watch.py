@@ -16,7 +16,7 @@ def watchable(module: str) -> type[Framework]:
     """Returns the library of a module name, if its ops or its memory can be recorded.
 
     Raises:
-      ValueError: if the name is unknown, or the library reveals nothing.
+      ValueError: if the name is unknown, or the library exposes nothing.
     """
     names = [framework.module_name for framework in FRAMEWORKS if framework.recorded]
     for framework in FRAMEWORKS:
@@ -24,7 +24,7 @@ def watchable(module: str) -> type[Framework]:
             return framework
         if framework.module_name == module:
             raise ValueError(
-                f"{framework.name} does not reveal its ops. Libraries that can be watched: {', '.join(names)}."
+                f"{framework.name} does not expose its ops. Libraries that can be watched: {', '.join(names)}."
             )
     raise ValueError(f"Unknown library {module!r}. Libraries that can be watched: {', '.join(names)}.")
 
@@ -33,7 +33,7 @@ class OpWatch:
     """Records the ops of libraries on the starting thread and its later threads."""
 
     def __init__(self, libraries: Collection[type[Framework]], on_begin: Callable[[type[Framework]], object]) -> None:
-        """Uses the libraries, and a function to call for each one whose recording starts, now or at its import."""
+        """Stores the libraries, and a function to call for each one whose recording starts, now or at its import."""
         self._libraries, self._on_begin = libraries, on_begin
         self._listening: list[Listening] = []
         self._undo: list[Callable[[], object]] = []

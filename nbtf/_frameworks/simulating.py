@@ -83,7 +83,7 @@ def share_simulated_gpus(libraries: Sequence[str], configuration: Configuration)
     if "torch" not in libraries and name not in sys.modules:
         return
     cards = [configuration.cards[device] for device in configuration.used("GPU")] if "torch" in libraries else []
-    from nbtf._frameworks.torch.simulation.switch import SWITCH  # late: `import nbtf` does without it
+    from nbtf._frameworks.torch.simulation.switch import SWITCH  # imported late: `import nbtf` does not need it
 
     simulated_cards = [card for card in cards if card.simulated]
     configuration.shares_simulated_gpus = bool(simulated_cards)  # first, because it determines the names of the cards

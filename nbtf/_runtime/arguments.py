@@ -10,7 +10,7 @@ def check_text(value: Any, argument: str) -> str:
     if isinstance(value, bytes):
         return value.decode("utf-8", "surrogateescape")
     if not isinstance(value, str):
-        raise unexpected(value, argument, "a text")
+        raise unexpected(value, argument, "a string")
     return value
 
 

@@ -57,7 +57,7 @@ def finish(context: Context) -> None:
 
 
 def drop(context: Context) -> None:
-    """Cancels work that tasks have not begun, because the program was interrupted."""
+    """Cancels work that tasks have not started, because the program was interrupted."""
     if context.cluster is not None:
         context.cluster.drop()
 

@@ -38,7 +38,7 @@ class Constants:
     def key(self, value: Any, dtype: DType | None, device: Device, scope: Scope | None) -> Key | None:
         """Returns a key of a constant: class, number, requested dtype, device, and the device named by a block.
 
-        None for values that are made anew each time: other values than numbers, nan, and those of a session's nodes.
+        None for values that are created again each time: nan, anything but numbers, and values of a session's nodes.
         """
         plain = value
         if value.__class__ not in _NUMBERS:

@@ -104,7 +104,7 @@ def adopted(value: Any) -> tuple[Buffer, DType, Device]:
     if device_type in _ON_CUDA:
         return _on_card(source, number)
     if device_type not in _ON_HOST:
-        raise UnimplementedError(f"Cannot convert an array on a device of DLPack kind {int(device_type)} to a tensor.")
+        raise UnimplementedError(f"Cannot convert an array on a device of DLPack type {int(device_type)} to a tensor.")
     try:
         array = np.from_dlpack(source)
     except (BufferError, RuntimeError, ValueError) as error:

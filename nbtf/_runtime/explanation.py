@@ -86,7 +86,7 @@ class Explanation(NamedTuple):
 
     def _repr_html_(self) -> str:
         """Returns a small HTML table."""
-        import html  # late: it loads a table of two thousand names
+        import html  # imported late: it loads a table of two thousand names
 
         rows = "".join(
             f"<tr><th style='text-align:left'>{key}</th><td style='text-align:left'>{html.escape(text)}</td></tr>"

@@ -80,7 +80,7 @@ def fit_of_device(
     device_events = [event for event in snapshot.memory_of(gpu.name) if event.seq > number]
     if any([getattr(event, "region", -1) >= FIRST_LENT_REGION for event in device_events]):
         raise NotImplementedError(
-            f"The recording has memory of another library on {device}. nbtf cannot replay that library's allocator. "
+            f"The recording contains memory of another library on {device}. nbtf cannot replay its allocator. "
             "For a PyTorch program, use %%gpu_memory --predict CARD."
         )
     first = next((event.seq for event in device_events if isinstance(event, Refused)), 0)

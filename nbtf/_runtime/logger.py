@@ -20,7 +20,7 @@ def get_logger() -> Logger:
     >>> tf.get_logger().name
     'tensorflow'
     """
-    import logging  # late: it takes 3 ms to load and is rarely needed
+    import logging  # imported late: it takes 3 ms to load and is rarely needed
 
     logger = logging.getLogger("tensorflow")
     if logging.getLogger().handlers:

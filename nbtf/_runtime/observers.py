@@ -23,7 +23,7 @@ Observer: TypeAlias = Callable[[Event], object]
 
 
 _NUMBERS = 32_000
-"""Numbers between two counts, for four thousand ops on a GPU; they are counted and packed in a few milliseconds."""
+"""Event numbers between two counts: those of about 4,000 ops on a GPU, which are counted in a few milliseconds."""
 
 
 class NoteTaker(Protocol):

@@ -102,6 +102,6 @@ def count_constants(
 
 
 def give_up(context: Context, op: Runnable, device: Device, reason: Reason, start: Begun | None) -> None:
-    """Records that an op that had begun has failed."""
+    """Records the failure of an op that had started."""
     if start is not None:
         context.observers.take(note_of_failure(op, device, reason, start))

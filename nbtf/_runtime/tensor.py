@@ -336,7 +336,7 @@ class Reference:
         return isinstance(other, Reference) and self._referent is other._referent
 
     def __repr__(self) -> str:
-        """Returns a text that shows the object."""
+        """Returns a string that shows the object."""
         return f"<Reference wrapping {self._referent!r}>"
 
 

@@ -228,7 +228,7 @@ def _check_sizes(members: list[zipfile.ZipInfo], nbytes: int) -> None:
         raise ValueError(f"a member declares as many bytes as the whole archive ({nbytes}), or more.")
     declared, limit = sum(member.file_size for member in members), SWELLING.maximum * nbytes + ALLOWANCE
     if declared > limit:
-        raise ValueError(f"its {nbytes} bytes declare a content of {declared} bytes; the limit is {limit}.")
+        raise ValueError(f"its {nbytes} bytes declare {declared} bytes of content; the limit is {limit}.")
 
 
 def _array_members(archive: zipfile.ZipFile) -> Mapping[str, zipfile.ZipInfo]:
@@ -259,7 +259,7 @@ def _read_header(stream: IO[bytes], info: zipfile.ZipInfo) -> ArraySpec:
     start = stream.read(8)
     layout = _LAYOUTS.get(start)
     if layout is None:
-        raise ValueError(f"the member {info.filename!r:.60} does not begin like a NumPy array.")
+        raise ValueError(f"the member {info.filename!r:.60} does not start with the header of a NumPy array.")
     (length,) = struct.unpack(layout, stream.read(struct.calcsize(layout)))
     if length > _MOST_HEADER:
         raise ValueError(f"the header of {info.filename!r:.60} has {length} bytes; the limit is {_MOST_HEADER}.")

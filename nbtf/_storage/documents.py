@@ -55,7 +55,7 @@ def as_document(
     try:
         content = json.dumps(value, default=default, indent=indent).encode()
     except ValueError as error:  # a number of more than 4,300 digits, or a list that contains itself
-        raise UnsavableError(f"JSON cannot write it: {error}.") from error
+        raise UnsavableError(f"it cannot be written as JSON: {error}.") from error
     try:
         parse_document(content, "the document", schema)
     except RefusedFileError as error:

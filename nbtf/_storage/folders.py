@@ -146,7 +146,7 @@ def _read_part(folder: str, current: Manifest | None, name: str) -> bytes:
         raise manifest.damage(folder, f"{manifest.NAME} does not list {name}")
     file = inside(os.path.join(os.path.realpath(folder), current.generation), name, folder)
     if file != file.resolve():
-        raise manifest.damage(folder, f"{name} is a link to another place")
+        raise manifest.damage(folder, f"{name} is a link that leads elsewhere")
     size, saved = os.stat(file).st_size, current.files[name][0]
     if size != saved:  # checked first, so that an oversized file is not read
         raise manifest.damage(folder, f"{name} has {size:,} bytes, but {saved:,} were saved")

@@ -459,7 +459,7 @@ def walk(
     """Yields each folder at or below `top`: its path, its subfolders and its files.
 
     Args:
-      top: the folder to begin with.
+      top: the folder to start with.
       topdown: whether a folder comes before its subfolders; True by default.
       onerror: called with the error of each folder that cannot be listed; by default errors are ignored.
 

@@ -12,7 +12,7 @@ _FORMULA = ("=", "+", "-", "@", "\t", "\n")
 
 
 def as_cell(value: Any) -> Any:
-    """Returns a value for a CSV cell: text that begins like a formula gets an apostrophe in front.
+    """Returns a value for a CSV cell: text that starts like a formula gets an apostrophe in front.
 
     Spreadsheets hide the apostrophe and show the text. Numbers are unchanged, even as text.
 

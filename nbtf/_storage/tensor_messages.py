@@ -102,7 +102,7 @@ def decoded(data: bytes) -> tuple[int, np.ndarray[Any, Any]]:
     if message.dtype == _STRING:
         return _STRING, _filled(np.array([*message.string_val, b""], object)[:-1], count, b"").reshape(shape)
     if message.dtype not in _FORMATS:
-        raise ValueError(f"{message.dtype} is not the number of a dtype")
+        raise ValueError(f"{message.dtype} is not the number of any dtype")
     name, values = _FORMATS[message.dtype]
     dtype = np.dtype(name)
     content = message.tensor_content

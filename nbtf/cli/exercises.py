@@ -1,4 +1,4 @@
-"""Which cells of a notebook are exercises, and what are their solutions? The metadata of the cells say it.
+"""Which cells of a notebook are exercises, and what are their solutions? The cells' metadata define both.
 
 An exercise is three cells with the metadata `{"nbtf": {"exercise": NAME}}`, `{"nbtf": {"check": NAME}}` and
 `{"nbtf": {"solution": NAME}}`. The exercise runs unchanged; the check (in our lessons the line `%check NAME`) answers

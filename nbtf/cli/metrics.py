@@ -121,7 +121,7 @@ class Collector:
         yield from (memory, idle)
 
     def _cards(self) -> Sequence[Card]:
-        """Returns the GPUs; empty if the driver is unavailable, which a later request may find restored."""
+        """Returns the GPUs; empty if the driver is unavailable, which may be restored by the next request."""
         try:
             return cards(self._monitor)
         except CommandError:
@@ -169,7 +169,7 @@ def _serve(prometheus: Any, registry: Any, address: str, port: int) -> None:
 
 
 def _address(text: str) -> tuple[str, int]:
-    """Returns the address and the port in a text.
+    """Returns the address and the port that a string contains.
 
     >>> _address("9400"), _address("0.0.0.0:9400"), _address("[::1]:9400")
     (('127.0.0.1', 9400), ('0.0.0.0', 9400), ('::1', 9400))

@@ -20,7 +20,7 @@ def missing_modules(metadata: Mapping[str, Any]) -> list[str]:
       metadata: the metadata of a notebook or a cell.
 
     Raises:
-      CommandError: if the needs are not a list of texts.
+      CommandError: if the needs are not a list of strings.
 
     >>> missing_modules({"nbtf": {"needs": ["json", "no_such_module"]}})
     ['no_such_module']

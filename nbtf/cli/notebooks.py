@@ -28,34 +28,34 @@ def add_command(commands: Any) -> None:
         help="check, record or copy a folder of notebooks",
         description="Keep notebooks up to date. PATH is a notebook, or a folder whose notebooks are all processed.",
     )
-    doors = parser.add_subparsers(title="what to do", metavar="check|record|student|translate|badges", required=True)
+    doors = parser.add_subparsers(title="commands", metavar="check|record|student|translate|badges", required=True)
     check = doors.add_parser(
         "check",
-        help="run them and compare with the recorded outputs",
+        help="run notebooks and compare their outputs with the recorded ones",
         description=checking.DESCRIPTION,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     record = doors.add_parser(
         "record",
-        help="run them and keep the new outputs",
+        help="run notebooks and save the new outputs",
         description="Run every notebook and save it with its new outputs. If a cell fails, its notebook is not "
         "changed, unless the cell is tagged raises-exception.",
     )
     student = doors.add_parser(
         "student",
-        help="make copies without outputs and solutions",
+        help="copy notebooks without outputs and solutions",
         description="Copy every notebook without outputs and without the cells marked as solutions.",
     )
     translate = doors.add_parser(
         "translate",
-        help="update their translation catalogues and build the translated notebooks",
+        help="update translation catalogues and build the translated notebooks",
         description="Add new texts of DIR/NAME.ipynb to the gettext catalogue "
         "DIR/locale/LANGUAGE/LC_MESSAGES/NAME.po, and build DIR/LANGUAGE/NAME.ipynb from the translations. Code and "
         "outputs come from the original. Exit status 1 if a text is not translated, or has changed since.",
     )
     badged = doors.add_parser(
         "badges",
-        help="put buttons for Binder and Colab below their titles",
+        help="put buttons for Binder and Colab below the titles",
         description="Put buttons that open the notebook on Binder and Colab below the title of each notebook, and "
         "update the cell that installs nbtf. The GitHub address comes from [project.urls] in the nearest "
         "pyproject.toml above the notebook.",
@@ -66,7 +66,9 @@ def add_command(commands: Any) -> None:
         door.set_defaults(command=command)
     checking.add_options(check)
     checking.add_timeout(record, CELL_SECONDS)
-    translate.add_argument("--language", required=True, metavar="LANGUAGE", help="for example ja or zh_CN")
+    translate.add_argument(
+        "--language", required=True, metavar="LANGUAGE", help="target language, for example ja or zh_CN"
+    )
     student.add_argument("-o", "--output", type=Path, required=True, metavar="DIR", help="folder for the copies")
     student.add_argument(
         "--solutions", action="store_true", help="make the teacher's copy, with each solution in its exercise cell"

@@ -28,10 +28,10 @@ def add_command(commands: Any) -> None:
     parser: argparse.ArgumentParser = commands.add_parser(
         "predict",
         help="predict how much GPU memory a PyTorch notebook needs",
-        description="Run a PyTorch notebook without values on simulated GPUs, and report its peak allocated and "
-        "reserved memory, the line that reaches it, and what the memory is used for. The report also names the largest "
-        "batch that fits and the changes that save most; each is computed by running the notebook again. Exit status 1 "
-        "if the notebook does not fit, 2 if it cannot be predicted to its end.",
+        description="Run a PyTorch notebook on simulated GPUs without computing values. Report its peak allocated and "
+        "reserved memory, the line that reaches the peak, and what the memory is used for. The report also names the "
+        "largest batch that fits and the changes that save the most memory; each is computed by running the notebook "
+        "again. Exit status 1 if the notebook does not fit, 2 if it cannot be predicted to its end.",
     )
     parser.add_argument("notebook", type=Path, metavar="NOTEBOOK.ipynb")
     parser.add_argument(

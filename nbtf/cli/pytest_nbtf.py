@@ -24,18 +24,18 @@ if TYPE_CHECKING:
     from nbtf.runtime import Recording
 
 MARKERS = {
-    "gpu_memory": "gpu_memory(at_most=None, kept=None, without=()): nbtf: bounds of each GPU's memory in this test",
-    "placement": "placement(*rules, no_copies=False, without=()): nbtf: where this test's ops run, as 'MatMul=GPU:1'",
+    "gpu_memory": "gpu_memory(at_most=None, kept=None, without=()): nbtf: limits the memory of each GPU in this test",
+    "placement": "placement(*rules, no_copies=False, without=()): nbtf: where ops must run, as 'MatMul=GPU:1'",
 }
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Adds the options."""
-    group = parser.getgroup("nbtf", "notebooks that nbtf checks")
+    group = parser.getgroup("nbtf", "checks of notebooks by nbtf")
     group.addoption("--nbtf", action="store_true", help="check notebooks: run each once and compare its outputs")
     group.addoption("--nbtf-timeout", type=int, metavar="S", help="time limit of a cell in seconds; 0: no limit")
-    group.addoption("--nbtf-gpus", metavar="GPUS", help="simulate GPUs in notebooks and tests: 4, or 4xA100-40GB")
-    group.addoption("--nbtf-redirect", choices=["tensorflow"], help="run TensorFlow's notebooks on nbtf")
+    group.addoption("--nbtf-gpus", metavar="GPUS", help="simulate GPUs, for example 4 or 4xA100-40GB")
+    group.addoption("--nbtf-redirect", choices=["tensorflow"], help="run TensorFlow notebooks on nbtf")
     group.addoption("--nbtf-tolerance", type=float, metavar="SHARE", help="relative tolerance for decimal numbers")
 
 

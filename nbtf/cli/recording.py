@@ -21,7 +21,7 @@ STATES = "application/vnd.jupyter.widget-state+json"
 VIEW, _SVG = "application/vnd.jupyter.widget-view+json", "image/svg+xml"
 _OURS = 'class="nbtf-still"'
 _BETWEEN_MARKS = re.compile(r">(?=<(?!/|title\b))")
-"""Where a picture has its next line break, so that files can be compared: a mark and its title share a line."""
+"""Where line breaks are added to a picture, so that files can be compared: between marks, each with its title."""
 
 CELL_SECONDS = 600
 """Time limit of a cell: more than any cell of a guide needs, less than a night in CI."""

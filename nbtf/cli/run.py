@@ -33,8 +33,8 @@ def add_command(commands: Any) -> None:
     parser: argparse.ArgumentParser = commands.add_parser(
         "run",
         help="run a TensorFlow notebook on nbtf",
-        description="Run a notebook with nbtf in place of TensorFlow, and report for each cell whether it ran, whether "
-        "it printed its recorded output, or what is missing. No file is changed. Shell lines (!pip ...) and "
+        description="Run a notebook with nbtf in place of TensorFlow. Report for each cell whether it ran and printed "
+        "its recorded output, or which names nbtf lacks. No file is changed. Shell lines (!pip ...) and "
         "%tensorflow_version are left out. Exit status 1 if a cell failed, 2 if the file is not a notebook.",
     )
     parser.add_argument("notebook", type=Path, metavar="NOTEBOOK.ipynb")
@@ -73,7 +73,8 @@ def run(chosen: argparse.Namespace) -> int:
     print(printable(heading(chosen.notebook, chosen.gpus, tensorflow_1, old)), flush=True)
     if imports_torch(sources):
         is_simulated = is_simulated_for_torch(environ)
-        print("PyTorch in it has the simulated GPUs." if is_simulated else "PyTorch in it runs as it is.", flush=True)
+        sentence = "PyTorch uses the simulated GPUs." if is_simulated else "PyTorch runs without simulated GPUs."
+        print(sentence, flush=True)
     try:
         execution.run_to_end(notebook, conditions, report.add)
     except KernelDiedError:

@@ -45,7 +45,7 @@ OPEN = """\
 <meta http-equiv="refresh" content="0; url={first}">
 <p><a href="{first}">Open the first lesson</a></p>
 """
-"""The page at the root. JupyterLite's pages read their settings from it; ours has none."""
+"""The page at the root. JupyterLite's pages read their settings from it; this one sets none."""
 
 
 def add_command(commands: Any) -> None:
@@ -72,7 +72,9 @@ def add_command(commands: Any) -> None:
         help="include Pyodide from this folder: its core and lock file (npm pack pyodide) and the wheels of numpy, "
         "micropip and packaging that the lock file names. The pages then contact no other host",
     )
-    parser.add_argument("notebooks", nargs="*", type=Path, metavar="NOTEBOOK", help="used instead of the tutorials")
+    parser.add_argument(
+        "notebooks", nargs="*", type=Path, metavar="NOTEBOOK", help="notebooks to include instead of the tutorials"
+    )
     parser.set_defaults(command=site)
 
 

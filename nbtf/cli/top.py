@@ -138,7 +138,7 @@ def _summary(listed_cards: Sequence[Card]) -> Iterator[str]:
         yield f"idle notebooks hold {idle_size}: {names}"
     silent = [card.label for card in listed_cards if card.holdings is None]
     if silent:
-        yield f"free judging by memory only, as processes are unknown: {', '.join(silent)}"
+        yield f"free, judging by memory only because processes are unknown: {', '.join(silent)}"
     real = [card for card in listed_cards if not card.simulated]
     if real:
         yield f"free: {', '.join(card.label for card in real if card.is_free) or 'none'}"

@@ -19,8 +19,8 @@ def experimental_connect_to_cluster(
     """Makes the devices of a cluster's tasks available: `tf.device("/job:worker/task:1/device:GPU:0")`.
 
     Ops on them run there, and their results stay there until they are read; only their shapes are known immediately.
-    An error in such an op is raised when its result is read. A second call connects anew: tensors of the previous
-    connection can no longer be used.
+    An error in such an op is raised when its result is read. A second call replaces the connection: tensors of the
+    previous one can no longer be used.
 
     Args:
       cluster_spec_or_resolver: a `tf.distribute.LocalCluster`, a resolver of a running cluster, or any object with a

@@ -11,7 +11,7 @@ def list_physical_devices(device_type: str | None = None) -> list[PhysicalDevice
     """Returns the devices of this machine, before they are split; fixes no configuration.
 
     Args:
-      device_type: `"CPU"` or `"GPU"`, in upper case; any other text gives an empty list. None for all.
+      device_type: `"CPU"` or `"GPU"`, in upper case; any other string gives an empty list. None for all.
 
     Raises:
       ValueError: if `NBTF_SIMULATED_GPUS` is invalid.
@@ -27,7 +27,7 @@ def list_logical_devices(device_type: str | None = None) -> list[LogicalDevice]:
     """Returns the devices that ops can be placed on. Their configuration cannot be changed afterwards.
 
     Args:
-      device_type: `"CPU"` or `"GPU"`; any other text gives an empty list. None for all.
+      device_type: `"CPU"` or `"GPU"`; any other string gives an empty list. None for all.
 
     Raises:
       ValueError: if memory growth differs between GPUs, or `NBTF_SIMULATED_GPUS` is invalid.
@@ -42,7 +42,7 @@ def get_visible_devices(device_type: str | None = None) -> list[PhysicalDevice]:
     """Returns the physical devices in use, all or of one type.
 
     Args:
-      device_type: `"CPU"` or `"GPU"`; any other text gives an empty list. None for all.
+      device_type: `"CPU"` or `"GPU"`; any other string gives an empty list. None for all.
 
     Raises:
       ValueError: if `NBTF_SIMULATED_GPUS` is invalid.
@@ -136,7 +136,7 @@ def set_soft_device_placement(enabled: bool | None) -> None:
       enabled: if False, such an op raises an error that is both `InvalidArgumentError` and `RuntimeError`.
 
     Raises:
-      TypeError: if `enabled` is not a truth value.
+      TypeError: if `enabled` is not a Boolean.
 
     >>> with tf.device("GPU:7"):
     ...     x = tf.constant([1.0])
@@ -167,7 +167,7 @@ def run_functions_eagerly(run_eagerly: bool) -> None:
       run_eagerly: False traces functions, as by default.
 
     Raises:
-      TypeError: if `run_eagerly` is not a truth value.
+      TypeError: if `run_eagerly` is not a Boolean.
 
     >>> @tf.function
     ... def double(x):

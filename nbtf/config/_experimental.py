@@ -113,7 +113,7 @@ class experimental:  # noqa: N801  # TensorFlow's name
 
         Raises:
           ValueError: if the device does not exist, is not a full name, or is a CPU, which has no memory account.
-          TypeError: if it is not a text.
+          TypeError: if it is not a string.
 
         >>> tf.runtime.restart()
         >>> _ = tf.runtime.simulate_gpus(1)
@@ -140,7 +140,7 @@ class experimental:  # noqa: N801  # TensorFlow's name
 
         Raises:
           ValueError: as for `get_memory_info`.
-          TypeError: if it is not a text.
+          TypeError: if it is not a string.
 
         >>> tf.runtime.restart()
         >>> _ = tf.runtime.simulate_gpus(1)
@@ -166,7 +166,7 @@ class experimental:  # noqa: N801  # TensorFlow's name
 
         Raises:
           ValueError: as for `get_memory_info`.
-          TypeError: if it is not a text.
+          TypeError: if it is not a string.
 
         >>> tf.runtime.restart()
         >>> _ = tf.runtime.simulate_gpus(1)
@@ -195,7 +195,7 @@ class experimental:  # noqa: N801  # TensorFlow's name
             `"silent_for_int32"` rejects all but int32. None for the default.
 
         Raises:
-          ValueError: if the text is not one of these.
+          ValueError: if the string is not one of these.
 
         >>> tf.runtime.restart()
         >>> _ = tf.runtime.simulate_gpus(1)
@@ -237,7 +237,7 @@ class experimental:  # noqa: N801  # TensorFlow's name
           enabled: whether it is allowed.
 
         Raises:
-          TypeError: if `enabled` is not a truth value.
+          TypeError: if `enabled` is not a Boolean.
 
         >>> tf.config.experimental.enable_tensor_float_32_execution(False)
         >>> tf.config.experimental.tensor_float_32_execution_enabled()

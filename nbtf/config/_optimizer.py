@@ -29,7 +29,7 @@ class optimizer:  # noqa: N801  # TensorFlow's name
 
     @staticmethod
     def get_jit() -> str:
-        """Returns `"autoclustering"`, or an empty text if it was not enabled.
+        """Returns `"autoclustering"`, or an empty string if it was not enabled.
 
         >>> tf.config.optimizer.get_jit()
         ''
@@ -41,7 +41,7 @@ class optimizer:  # noqa: N801  # TensorFlow's name
         """Stores options of the graph optimizer, without effect. Names that TensorFlow does not have are ignored.
 
         Args:
-          options: names and truth values, such as `{"layout_optimizer": False}`.
+          options: names and Boolean values, such as `{"layout_optimizer": False}`.
 
         Raises:
           TypeError: if `options` is not a dict.
@@ -50,7 +50,7 @@ class optimizer:  # noqa: N801  # TensorFlow's name
         >>> tf.config.optimizer.get_experimental_options()["constant_folding"]
         False
         """
-        check_has(options, "keys", "options", "a dict of names and truth values")
+        check_has(options, "keys", "options", "a dictionary of names and Boolean values")
         options_set = dict(CURRENT.context.settings.optimizer_options)
         options_set |= {name: bool(options[name]) for name in _OPTIMIZER_OPTIONS if options.get(name) is not None}
         CURRENT.context.change(optimizer_options=tuple(options_set.items()))

@@ -124,7 +124,7 @@ class gpu:  # noqa: N801  # the alpha's name
           enabled: False reserves the memory at once, as by default.
 
         Raises:
-          TypeError: if `enabled` is not a truth value.
+          TypeError: if `enabled` is not a Boolean.
           RuntimeError: if the devices are already in use.
 
         >>> tf.runtime.restart()

@@ -192,7 +192,7 @@ class NumpyIterator:
         self._iterator = Iterator(dataset)
 
     def __repr__(self) -> str:
-        """Returns a text that names the underlying iterator."""
+        """Returns a string that names the underlying iterator."""
         return f"NumpyIterator(iterator={self._iterator!r})"
 
     def __iter__(self) -> NumpyIterator:

@@ -20,7 +20,7 @@ UNKNOWN = -2
 
 
 class Maker:
-    """The function that turns a step into a dataset; set by the class above this file."""
+    """The function that turns a step into a dataset; set by the module of the dataset class, which imports this one."""
 
     dataset: Callable[[Stage], Any]
 

@@ -61,7 +61,7 @@ class ReplicaContext:
           kwargs: keyword arguments of this replica.
 
         Returns:
-          The result of the function; of distributed values, this replica's own.
+          The result of the function, with this replica's own value in place of each distributed one.
 
         Raises:
           RuntimeError: if another replica does not call it, or if the call is in a branch, a loop or a `tf.function`.
@@ -98,7 +98,7 @@ class ReplicaContext:
           ValueError: if `reduce_op` is unknown.
           RuntimeError: if another replica does not call it.
         """
-        from nbtf.distribute.reduction import all_reduced_here  # late: it imports the values, which import this file
+        from nbtf.distribute.reduction import all_reduced_here  # imported late: its imports import this file
 
         return all_reduced_here(self, reduce_op, value, options)
 

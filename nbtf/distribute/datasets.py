@@ -89,7 +89,7 @@ class _Shares:
     """The elements of a dataset of global batches, each split among the replicas."""
 
     def __init__(self, dataset: Any, devices: Sequence[str], options: InputOptions | None = None) -> None:
-        """Uses a dataset and the devices of the replicas."""
+        """Stores a dataset and the devices of the replicas."""
         self.dataset = dataset
         stays_on_host = options is not None and not options.experimental_fetch_to_device
         self.devices = (CPU,) * len(devices) if stays_on_host else tuple(devices)
@@ -147,7 +147,7 @@ class _OfReplicas(_Dealt):
     """The elements of several datasets, one for each replica."""
 
     def __init__(self, datasets: Sequence[Any], devices: Sequence[str], options: InputOptions | None) -> None:
-        """Uses a dataset and a device for each replica."""
+        """Stores a dataset and a device for each replica."""
         super().__init__(datasets[0], devices, options)
         self._datasets = datasets
 
@@ -165,7 +165,7 @@ class DistributedIterator(ElementIterator):
     _noun = "tf.distribute.DistributedIterator"
 
     def _at_end(self) -> OpError:
-        from nbtf.data.elements import at_next  # late: a program without datasets does not load it
+        from nbtf.data.elements import at_next  # imported late: a program without datasets does not load it
 
         return at_next(OutOfRangeError, "End of sequence")
 
@@ -184,7 +184,7 @@ class DistributedDataset:
     _iterator_class = DistributedIterator
 
     def __init__(self, stage: Any) -> None:
-        """Uses a stage that starts passes over the elements."""
+        """Stores a stage that starts passes over the elements."""
         self._stage: Any = check_has(stage, "spec", "stage", _STAGE)
         self.element_spec: Any = stage.spec
         self._held: Any = None
@@ -222,7 +222,7 @@ class DistributedDatasetSpec:
     """The spec of an argument that is a distributed dataset with elements of a given spec."""
 
     def __init__(self, element_spec: Any) -> None:
-        """Uses the structure of the elements."""
+        """Stores the structure of the elements."""
         self.element_spec: Any = element_spec
 
     @property

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from nbtf._cluster.processes import ChildProcess
 
 _TASKS_PER_CORE = 8
-"""Most processes of a cluster; each needs about 100 MiB, and more of them would mostly wait for one another."""
+"""Maximum number of processes in a cluster; each needs about 100 MiB, and more would mostly wait for one another."""
 
 
 class LocalCluster(ClusterResolver):
@@ -95,7 +95,7 @@ class LocalCluster(ClusterResolver):
             self._processes[name].answer(deadline)
 
     def _begin(self, name: str, settings: dict[str, Any]) -> ChildProcess:
-        from nbtf._cluster.processes import ChildProcess  # late: a browser has no processes
+        from nbtf._cluster.processes import ChildProcess  # imported late: a browser has no processes
 
         return ChildProcess(name, settings | {"credentials": self._credentials}, self._environ)
 

@@ -40,7 +40,7 @@ class MirroredStrategy(Strategy):
 
     Raises:
       AssertionError: if a device is listed twice.
-      ValueError: if a text is not a device name.
+      ValueError: if a string is not a device name.
       InvalidArgumentError: if a device does not exist and soft placement is off.
 
     >>> strategy = tf.distribute.MirroredStrategy(["CPU:0"])

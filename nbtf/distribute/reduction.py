@@ -181,7 +181,7 @@ class CollectiveAllReduce(CrossDeviceOps):
     """The reduction of `MultiWorkerMirroredStrategy`, configured by its communication options."""
 
     def __init__(self, options: CommunicationOptions | None = None) -> None:
-        """Uses these options, by default those of `CommunicationOptions()`."""
+        """Stores these options, by default those of `CommunicationOptions()`."""
         self.options: CommunicationOptions = CommunicationOptions() if options is None else options
         check_has(
             self.options, "bytes_per_pack", "communication_options", "tf.distribute.experimental.CommunicationOptions"
@@ -312,7 +312,7 @@ def reduced_over(reduce_op: ReduceOp, value: DistributedValues, axis: Any) -> An
 
 
 def _broadcast(total: Any) -> Any:
-    """Returns a sum after a broadcast to CPU:0; as in TensorFlow, this is a separate op even if the sum is there."""
+    """Returns a sum after a broadcast to CPU:0; as in TensorFlow, this is a separate op even for a sum on CPU:0."""
     if isinstance(total, IndexedSlices):
         return total
     with device(CPU):

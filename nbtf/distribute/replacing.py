@@ -77,7 +77,7 @@ def _targets(gone: Sequence[str], target: str) -> list[str]:
 
 
 def _is_part_of(name: str, text: str) -> bool:
-    """Returns whether a text names a device or its task."""
+    """Returns whether a string names a device or its task."""
     device_fields, requested = parse(name), parse(text)
     return requested != Fields() and all(
         field is None or field == device_field for field, device_field in zip(requested, device_fields, strict=True)

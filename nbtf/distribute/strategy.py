@@ -300,7 +300,7 @@ class StrategyExtended:
         return self._devices
 
     def colocate_vars_with(self, colocate_with_variable: Any) -> AbstractContextManager[Any]:
-        """Opens a block whose variables are stored with another one: on all devices, as always."""
+        """Opens a block whose variables are stored on the devices of another variable: on all devices, as usual."""
         return self._strategy.scope()
 
     def variable_created_in_scope(self, v: Any) -> bool:

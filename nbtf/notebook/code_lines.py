@@ -20,8 +20,8 @@ def in_words(site: runtime.Site, cell_of: Callable[[str], str] | None = None) ->
     """Returns the description of a code line: `cell 4, line 2: c = tf.matmul(a, b)`.
 
     Args:
-      site: file and line, as events have them; None returns an empty text.
-      cell_of: returns the cell that a file name means, such as `cell 4`, or an empty text for a file; None outside
+      site: file and line, as events have them; None returns an empty string.
+      cell_of: returns the cell that a file name means, such as `cell 4`, or an empty string for a file; None outside
         notebooks.
     """
     if site is None:

@@ -1,4 +1,4 @@
-"""Which device does a text mean, is it available, and how is it written so that simulated ones are labelled?"""
+"""Which device does a string mean, is it available, and how is it written so that simulated ones are labelled?"""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ _LISTED_NAMES = 64
 
 
 def full_name(text: str) -> str | None:
-    """Returns the full name of the device that a text means; None for `auto`, the automatic placement.
+    """Returns the full name of the device that a string means; None for `auto`, the automatic placement.
 
     Raises:
-      ValueError: if the text is not a device.
+      ValueError: if the string is not a device.
     """
     if text == AUTO:
         return None
@@ -47,7 +47,7 @@ def state_of(device: runtime.DeviceInfo) -> str:
 def losses(devices: Iterable[runtime.DeviceInfo]) -> list[str]:
     """Returns a sentence for each lost host: since when, and why."""
     hosts = {host_of(device.name): device.lost for device in devices if device.lost}
-    return [f"{host} is lost {reason}. Its tensors are gone." for host, reason in hosts.items()]
+    return [f"{host} is lost {reason}. Its tensors are lost." for host, reason in hosts.items()]
 
 
 def device_kind(device: runtime.DeviceInfo) -> str:

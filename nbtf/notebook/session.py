@@ -31,7 +31,7 @@ class Ending:
     """An action at the end of a cell, when it is known whether the cell failed."""
 
     def __init__(self, undo: Undo, closing: Callable[[bool], object] | None = None) -> None:
-        """Takes what restores the state, and a closing message or check, which is given whether the cell failed."""
+        """Stores what restores the state, and a closing message or check, which is given whether the cell failed."""
         self.undo, self.closing = undo, closing
 
 

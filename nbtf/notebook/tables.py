@@ -53,7 +53,7 @@ class Table:
         lister: str = _DATA,
         folded: Callable[[Mapping[str, Any]], bool] | None = None,
     ) -> None:
-        """Takes the rows by column name; at most `limit` are shown, and the data has all.
+        """Stores the rows by column name; at most `limit` are shown, and the data has all.
 
         A row may have `parts`, rows of the same columns into which it expands; `lister` shows all of them. Rows marked
         `folded` are only in the data.

@@ -1,4 +1,4 @@
-"""`tf.runtime`, nbtf's own namespace: simulated GPUs, runtime state and recordings, and a fresh start."""
+"""`tf.runtime`, nbtf's own namespace: simulated GPUs, runtime state and recordings, and restarts."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ def frameworks() -> list[Framework]:
     >>> [library.name for library in tf.runtime.frameworks() if library.module_name == "no such library"]
     []
     """
-    from nbtf._frameworks import frameworks as imported  # imported late: `import nbtf` does without it
+    from nbtf._frameworks import frameworks as imported  # imported late: `import nbtf` does not need it
 
     return imported()
 
@@ -47,7 +47,7 @@ def compiled_memory(compiled: Any) -> CompiledMemory:
     Traceback (most recent call last):
     TypeError: `compiled` must be a compiled JAX function, jax.jit(f).lower(x).compile(). Got builtin_function_or_method
     """
-    from nbtf._frameworks.compiled_memory import memory_of_compiled  # imported late: `import nbtf` does without it
+    from nbtf._frameworks.compiled_memory import memory_of_compiled  # imported late: `import nbtf` does not need it
 
     return memory_of_compiled(compiled)
 
@@ -73,7 +73,7 @@ def watch(*libraries: str) -> Change[None]:
     >>> record.ops[-1]
     ('AddV2', 'CPU:0')
     """
-    from nbtf._frameworks.op_watch import OpWatch, watchable  # imported late: `import nbtf` does without them
+    from nbtf._frameworks.op_watch import OpWatch, watchable  # imported late: `import nbtf` does not need them
 
     op_watch = OpWatch([watchable(library) for library in libraries], lambda framework: None)
 

@@ -19,7 +19,7 @@ from nbtf._runtime.inventory import matching_device
 
 
 class _Sentence(str):
-    """A text that has already been printed, so a notebook does not show it a second time."""
+    """A string that has already been printed, so a notebook does not show it a second time."""
 
     __slots__ = ()
 
@@ -46,7 +46,7 @@ def simulate_gpus(
     Args:
       n: number of GPUs; 0 removes them.
       model: a known card, such as `"Tesla K20m"` or `"H100"`; None for a Tesla V100-SXM2-16GB.
-      memory: memory of each card, as a text such as `"5GiB"` or a number of MiB; None for the model's own.
+      memory: memory of each card, as a string such as `"5GiB"` or a number of MiB; None for the model's own.
       if_missing: uses real cards if there are at least `n`; `model` and `memory` are then ignored.
       frameworks: other libraries that get the same GPUs, imported or not: `"torch"`, whose `cuda:k` is then `GPU:k`;
         None uses the value of `NBTF_SIMULATE`.
@@ -65,7 +65,7 @@ def simulate_gpus(
     >>> tf.constant([1.0]).device
     '/job:localhost/replica:0/task:0/device:GPU:0'
     """
-    from nbtf._frameworks import simulating  # imported late: `import nbtf` does without it
+    from nbtf._frameworks import simulating  # imported late: `import nbtf` does not need it
 
     machine = simulated_machine(n, model, memory)
     configuration = CURRENT.context.configuration
@@ -102,7 +102,7 @@ def simulate_cluster(
       model: a known card, such as `"H100"`; None for a Tesla V100-SXM2-16GB.
       link: the network speed of one host in one direction: `"100Gb/s"` (bits), `"12.5GB/s"` (bytes), `"25Gb/s 50us"`
         with a latency, or a name such as `"InfiniBand NDR"`.
-      memory: memory of each card, as a text such as `"5GiB"` or a number of MiB; None for the model's own.
+      memory: memory of each card, as a string such as `"5GiB"` or a number of MiB; None for the model's own.
 
     Returns:
       A sentence that describes the simulated cluster; it is also printed.
@@ -122,7 +122,7 @@ def simulate_cluster(
     >>> _ = tf.runtime.simulate_gpus(0)
     No simulated GPUs.
     """
-    from nbtf._frameworks.simulating import share_simulated_gpus  # late
+    from nbtf._frameworks.simulating import share_simulated_gpus  # imported late
 
     cluster = simulated_cluster(hosts, gpus, model, link, memory)
     _use(cluster, "simulate_cluster")
@@ -150,7 +150,7 @@ def _printed_sentence(text: str) -> _Sentence:
 
 
 def restart(keep_settings: bool = False) -> None:
-    """Starts the runtime afresh, like a new process: devices can be configured again.
+    """Restarts the runtime, as in a new process: devices can be configured again.
 
     Observers, the device of the running cell and the simulated machine are kept; environment variables are read again.
     Existing tensors and variables can still be read, but using one in an op raises `FailedPreconditionError`. Sessions

@@ -78,7 +78,7 @@ class Recording:
         if not isinstance(recorder, Recorder):  # pyright: ignore[reportUnnecessaryIsInstance]  # callers pass anything
             raise TypeError(f"Recording takes a tf.runtime.Recorder, got {recorder!r}")
         self._recorder = recorder
-        from nbtf._frameworks.watching import FrameworkWatch  # imported late: `import nbtf` does without it
+        from nbtf._frameworks.watching import FrameworkWatch  # imported late: `import nbtf` does not need it
 
         self._before = accounts()
         self._maps = started_maps()

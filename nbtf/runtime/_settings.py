@@ -53,7 +53,7 @@ def cell_device(name: str) -> Callable[[], None]:
       The undo function, which may also be called from another thread and after a restart.
 
     Raises:
-      TypeError: if `name` is not a text.
+      TypeError: if `name` is not a string.
       ValueError: if `name` is not a device string; nothing has changed.
 
     >>> _ = tf.runtime.simulate_gpus(2, model="Tesla K20m")
@@ -105,7 +105,7 @@ def tell_code_lines(describe: Callable[[Site], str]) -> Callable[[], None]:
     Meant for front ends: a notebook shows `cell 4, line 2` in place of the name of a generated file.
 
     Args:
-      describe: called with a file and line, or None; returns words.
+      describe: function that receives a file and line, or None, and returns text.
 
     Returns:
       The undo function.
@@ -121,7 +121,7 @@ def tell_code_lines(describe: Callable[[Site], str]) -> Callable[[], None]:
     >>> undo()
     """
     if not callable(describe):
-        raise unexpected(describe, "describe", "a function that is given a line of code and returns words")
+        raise unexpected(describe, "describe", "a function that receives a line of code and returns text")
     previous = WORDING.describe
     WORDING.describe = describe
 

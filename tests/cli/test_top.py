@@ -76,7 +76,7 @@ def test_processes_that_are_not_told_leave_memory_to_judge_by(
     text = printed(capsys)
 
     assert 3 == text.count("unknown: a container")
-    assert ["free judging by memory only, as processes are unknown: 0, 1, 2", "free: 2"] == text.splitlines()[-2:]
+    assert ["free, judging by memory only because processes are unknown: 0, 1, 2", "free: 2"] == text.splitlines()[-2:]
 
 
 def test_figures_that_a_card_does_not_tell_are_dashes() -> None:

@@ -53,7 +53,7 @@ def test_a_worker_that_does_not_answer_stands_beside_its_neighbours() -> None:
     look = look_with(answers)
 
     assert ["node-7"] == [host.host for host in look]
-    assert "w1 (tls://10.0.0.1:2) gave no report: it did not answer within 2 s." in repr(look)
+    assert "w1 (tls://10.0.0.1:2) did not report: it did not answer within 2 s." in repr(look)
 
 
 def test_a_host_of_which_nobody_answers_is_there_by_its_address() -> None:

@@ -85,7 +85,7 @@ def test_many_threads_open_it_once(machine: FakeMachine) -> None:
 def test_a_card_without_any_memory_says_so(machine: FakeMachine) -> None:
     machine.cards[0].taken = 1024 * MIB
 
-    with pytest.raises(ResourceExhaustedError, match="no memory left to start with"):
+    with pytest.raises(ResourceExhaustedError, match="too little free memory to start"):
         gpu().put(ones())
 
 
@@ -186,7 +186,7 @@ def test_another_program_that_holds_memory_is_suspected(machine: FakeMachine) ->
     device.put(ones())
     machine.cards[0].taken = 1000 * MIB
 
-    with pytest.raises(ResourceExhaustedError, match="The card has 24 MiB left: other programs hold memory too"):
+    with pytest.raises(ResourceExhaustedError, match="The card has 24 MiB left: other programs also use memory"):
         device.put(ones(25 * MIB // 4))
 
 

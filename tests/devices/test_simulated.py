@@ -323,7 +323,7 @@ def test_a_small_computer_is_named() -> None:
     assert [
         f"OOM when allocating tensor with shape[7864320] and type float on {NAME} by allocator GPU_0_bfc",
         "30 MiB requested: simulated GPU:0 has 64 MiB free, this computer 20 MiB. A simulated GPU keeps its tensors in "
-        "this computer's memory: use a smaller tensor, or a larger computer.",
+        "this computer's memory: use a smaller tensor, or a computer with more memory.",
     ] == info.value.message.split("\n")
     assert 1280 == _memory(gpu).stats().in_use
 

@@ -78,7 +78,7 @@ def test_log_says_what_of_cupy_is_recorded_and_what_is_not(shell: Shell) -> None
     said = shell.run("%placement_log watch cupy").out
 
     assert said.startswith("CuPy's memory, but no kernels and no copies, is recorded from now on")
-    assert "JAX does not reveal its ops" in str(shell.run("%placement_log watch jax"))
+    assert "JAX does not expose its ops" in str(shell.run("%placement_log watch jax"))
 
 
 def test_check_of_a_cell_still_fails_for_kernels_that_nobody_saw(shell: Shell) -> None:

@@ -97,5 +97,5 @@ def test_a_notebook_of_pytorch_runs_on_simulated_gpus(tmp_path: Path) -> None:
     process = subprocess.run(command, capture_output=True, text=True, check=False)
 
     assert 0 == process.returncode, process.stdout + process.stderr
-    assert "PyTorch in it has the simulated GPUs." in process.stdout
+    assert "PyTorch uses the simulated GPUs." in process.stdout
     assert "cuda:3\n" == nbformat.read(out, 4).cells[0].outputs[0].text

@@ -443,7 +443,7 @@ def test_lines_of_a_long_loop_do_not_fill_the_memory(monkeypatch: pytest.MonkeyP
 
 @pytest.mark.parametrize(
     ("library", "words"),
-    [("jax", "JAX does not reveal its ops"), ("numpy", "Libraries that can be watched: torch")],
+    [("jax", "JAX does not expose its ops"), ("numpy", "Libraries that can be watched: torch")],
 )
 def test_library_that_cannot_be_watched_is_refused(library: str, words: str) -> None:
     with pytest.raises(ValueError, match=words), runtime.watch(library):

@@ -138,5 +138,5 @@ def test_what_is_no_cluster_is_not_connected_to(cluster: Any) -> None:
 
 
 def test_an_address_that_is_no_text_is_refused() -> None:
-    with pytest.raises(TypeError, match=r"`remote_host` must be a text. Got 3"):
+    with pytest.raises(TypeError, match=r"`remote_host` must be a string. Got 3"):
         tf.config.experimental_connect_to_host(3)  # pyright: ignore[reportArgumentType]

@@ -77,7 +77,7 @@ def test_a_bomb_is_refused_before_it_takes_memory(tmp_path: Path) -> None:
     tracemalloc.start()
     try:
         for read in (tf.train.list_variables, tf.train.load_checkpoint, tf.train.Checkpoint(v=tf.Variable(1.0)).read):
-            with pytest.raises(DataLossError, match=r"bomb\.npz.*bytes declare a content of"):
+            with pytest.raises(DataLossError, match=r"bomb\.npz.*bytes declare \d+ bytes of content"):
                 read(tmp_path / "bomb")
         assert tracemalloc.get_traced_memory()[1] < 5_000_000
     finally:

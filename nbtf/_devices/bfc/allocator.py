@@ -396,7 +396,7 @@ class BFCAllocator(JournalKeeper, Pool):
             if not self._garbage_collection or not self._collect(need):
                 return False
             extended = self._extend(need)
-        import logging  # late: it takes 3 ms to load and is rarely needed
+        import logging  # imported late: it takes 3 ms to load and is rarely needed
 
         logging.getLogger("tensorflow").warning(_COLLECTED)
         return extended

@@ -124,7 +124,7 @@ class CudaGPU(GPU):
                     self._guard = self._opened()
                 except Exception as error:
                     if cuda_errors.is_out_of_memory(error):
-                        text = f"{self._name_with_card()} has no memory left to start with: {error}"
+                        text = f"{self._name_with_card()} has too little free memory to start: {error}"
                         raise cuda_errors.no_memory(
                             text, "Other programs may be using the memory: see nvidia-smi."
                         ) from error
@@ -247,7 +247,7 @@ class CudaGPU(GPU):
             guard.leave(state)
 
     def quick(self, op: Any, inputs: tuple[Any, ...], attrs: tuple[Any, ...]) -> tuple[Any, Any]:
-        """Is the express lane: returns the op's single result array, and the hold of its memory.
+        """Serves the express lane: returns the op's single result array, and the hold of its memory.
 
         Raises:
           LookupError: if the road must run the op: for an op or arrays not seen before, other arrays, or any error.

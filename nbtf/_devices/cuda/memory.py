@@ -69,7 +69,7 @@ class MemoryManager(Protocol):
     name: str
 
     def allocate(self, nbytes: int) -> Any:
-        """Is CuPy's allocator function: returns a pointer."""
+        """Serves as CuPy's allocator function: returns a pointer."""
         ...
 
     def charge(self, array: Any, purpose: Purpose) -> Any:

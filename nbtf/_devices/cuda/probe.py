@@ -85,7 +85,7 @@ def forget() -> None:
 
 
 def hidden(environ: Mapping[str, str]) -> str:
-    """Returns a sentence about the setting that hides all real GPUs; an empty text if none does.
+    """Returns a sentence about the setting that hides all real GPUs; an empty string if none does.
 
     >>> hidden({"CUDA_VISIBLE_DEVICES": "-1"}), hidden({"CUDA_VISIBLE_DEVICES": "0"})
     ("CUDA_VISIBLE_DEVICES is '-1', which hides every GPU.", '')
@@ -167,7 +167,7 @@ def _card(runtime: Any, ordinal: int) -> PhysicalGPU:
 
 
 def _uuid(raw: bytes) -> str:
-    """Returns the identifier in nvidia-smi's format; an empty text if the runtime has none."""
+    """Returns the identifier in nvidia-smi's format; an empty string if the runtime has none."""
     text = bytes(raw[:16]).hex()
     return f"GPU-{text[:8]}-{text[8:12]}-{text[12:16]}-{text[16:20]}-{text[20:]}" if len(text) == 32 else ""
 

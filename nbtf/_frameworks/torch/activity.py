@@ -31,7 +31,7 @@ class TorchActivity(Activity):
     """
 
     def __init__(self, library: PyTorch, torch: Any) -> None:
-        """Uses the library and its module."""
+        """Stores the library and its module."""
         self._library, self._torch = library, torch
         self._own: Hearing | None = None
         self._before: dict[Hearing, tuple[int, int]] = {}

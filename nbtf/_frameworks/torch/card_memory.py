@@ -154,7 +154,7 @@ class CardMemory:
     """Makes PyTorch keep a history of its memory on cards, and delivers it to the observers' boxes."""
 
     def __init__(self, torch: Any) -> None:
-        """Uses PyTorch's module."""
+        """Stores PyTorch's module."""
         self._torch: Any = torch
         self._memory: Any = torch.cuda.memory
         self._cards: dict[int, _CardHistory] = {}

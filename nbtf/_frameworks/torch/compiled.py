@@ -52,7 +52,7 @@ def tell_of_compiled_calls(torch: Any) -> Callable[[], object]:
 
 
 def _replace(torch: Any, evaluation: Any) -> Callable[[], object]:
-    """Wraps the compiler's own switches, which run when a call begins and ends."""
+    """Wraps the compiler's own switches, which run when a call starts and ends."""
     begin_compiled = getattr(evaluation, "_callback_from_stance", None)
     switch = getattr(evaluation, "_maybe_set_eval_frame", None)
     if begin_compiled is None or switch is None:
@@ -90,7 +90,7 @@ def _begin(torch: Any, frame: Any) -> None:
 
 
 def _end(torch: Any, frame: Any) -> None:
-    """Notes that a call begins, and later that it has ended."""
+    """Records that a call starts, and later that it has ended."""
     hearing = hearing_of_thread(torch)
     if hearing is None or not hearing.regions or hearing.regions[-1].frame is not frame:
         return

@@ -28,7 +28,7 @@ class BackwardCalls:
     """The running backward passes of compiled calls on a thread. Nodes of several calls may alternate."""
 
     def __init__(self, torch: Any, note: Callable[[CompiledCall, float, float, Any], object]) -> None:
-        """Uses PyTorch's module, and a function that records a finished pass: start, seconds and last results."""
+        """Stores PyTorch's module, and a function that records a finished pass: start, seconds and last results."""
         self._torch, self._note = torch, note
         self.running: dict[CompiledCall, _Running] = {}
 
@@ -100,8 +100,8 @@ def _watch(torch: Any, node: Any) -> None:
 
 
 def _tell(torch: Any, number: int, gradients: Sequence[Any] | None) -> None:
-    """Notes that a node begins, or the gradients that it has returned."""
-    from nbtf._frameworks.torch.hearing import hearing_of_thread  # late: it imports a module that imports this one
+    """Records that a node starts, or the gradients that it has returned."""
+    from nbtf._frameworks.torch.hearing import hearing_of_thread  # imported late: that module imports this one
 
     hearing = hearing_of_thread(torch)
     call = None if hearing is None or hearing.origins is None else hearing.origins.compiled_call_of(number)

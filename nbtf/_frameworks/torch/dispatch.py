@@ -61,7 +61,7 @@ class Hearing:
     supports_higher_order_operators: ClassVar[bool] = True
 
     def __init__(self, torch: Any, can_note: bool) -> None:
-        """Uses PyTorch's module, and whether this release reveals what a record needs."""
+        """Stores PyTorch's module, and whether this release exposes what a record needs."""
         super().__init__()
         self.users = 0
         self.heard = self.unrecorded = 0
@@ -191,7 +191,7 @@ class Hearing:
         tell_of_backward(self.torch, results)
 
     def note_compiled(self, call: CompiledCall, began_at: float, seconds: float, results: Any) -> None:
-        """Notes the backward pass of a call of a compiled function, which has ended."""
+        """Records the backward pass of a call of a compiled function, which has ended."""
         self.heard += 1
         observers = self._observers()
         if observers is None:

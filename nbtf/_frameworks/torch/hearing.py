@@ -17,7 +17,7 @@ _THREAD = threading.local()
 
 
 def can_note(torch: Any) -> bool:
-    """Returns whether this release of PyTorch reveals what a record needs."""
+    """Returns whether this release of PyTorch exposes what a record needs."""
     internals, autograd = getattr(torch, "_C", None), getattr(torch, "autograd", None)
     return (
         hasattr(internals, "_current_autograd_node")
@@ -62,7 +62,7 @@ def _enter(modes: Any, hearing: Hearing) -> None:
 
 
 def hear_whole_thread(torch: Any) -> Hearing:
-    """Observes this thread, which has just begun, until it ends."""
+    """Observes this thread, which has just started, until it ends."""
     hearing = hearing_of_thread(torch) or begin_hearing(torch)
     OF_THREADS.add(hearing)
     return hearing

@@ -51,7 +51,7 @@ class PyTorch(Framework):
     @cautious(lambda: None)
     def arrays(self) -> Arrays | None:
         """Returns the description of its tensors."""
-        from nbtf._frameworks.torch.tensors import tensors_of  # late, like those below: only PyTorch users need it
+        from nbtf._frameworks.torch.tensors import tensors_of  # imported late, like those below: few need it
 
         return tensors_of(self.name, self._module, DEVICE_TYPES)
 

@@ -68,7 +68,7 @@ class ModuleStack:
         self.current = OUTSIDE
 
     def begin(self, module: Any) -> None:
-        """Notes that a module begins."""
+        """Records that a module starts."""
         root = self._open[0][0] if self._open else module
         path = path_in(root, module)
         if (root is not module and path is None) or (self._open and root is module):
@@ -81,7 +81,7 @@ class ModuleStack:
         self.current = layer
 
     def end(self, module: Any) -> None:
-        """Notes that a module ends, and with it the modules that it has called."""
+        """Records that a module ends, and with it the modules that it has called."""
         for at in reversed(range(len(self._open))):
             if self._open[at][0] is module:
                 del self._open[at:]

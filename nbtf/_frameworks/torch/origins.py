@@ -33,12 +33,12 @@ class Marks:
         self.in_step = False
 
     def begin(self, is_step: bool) -> None:
-        """Notes that a mark begins."""
+        """Records that a mark starts."""
         self._open.append(is_step)
         self.in_step = any(self._open)
 
     def end(self) -> None:
-        """Notes that the last mark ends."""
+        """Records that the last mark ends."""
         del self._open[-1:]
         self.in_step = any(self._open)
 
@@ -54,7 +54,7 @@ class CompiledCall:
     __slots__ = ("call_site", "first_number", "reason")
 
     def __init__(self, first_number: int, call_site: CallSite, reason: Reason) -> None:
-        """Uses the number of the call's first node, and the code line and reason of its backward pass."""
+        """Stores the number of the call's first node, and the code line and reason of its backward pass."""
         self.first_number, self.call_site, self.reason = first_number, call_site, reason
 
 
@@ -77,7 +77,7 @@ class Origins:
     )
 
     def __init__(self, torch: Any, modules: ModuleStack) -> None:
-        """Uses PyTorch's module and the running modules."""
+        """Stores PyTorch's module and the running modules."""
         self._node = torch._C._current_autograd_node
         self._sequence = torch.autograd._get_sequence_nr
         self._default = torch.get_default_device

@@ -27,7 +27,7 @@ class TorchListening(Listening):
     """Records ops on this thread, on threads that start meanwhile, and in the backward passes that they start."""
 
     def __init__(self, torch: Any) -> None:
-        """Uses PyTorch's module."""
+        """Stores PyTorch's module."""
         self._torch = torch
         self._own: Hearing | None = None
         self._undo: list[Callable[[], object]] = []
@@ -36,11 +36,11 @@ class TorchListening(Listening):
         """Starts recording.
 
         Raises:
-          RuntimeError: if this release of PyTorch does not reveal what a record needs.
+          RuntimeError: if this release of PyTorch does not expose what a record needs.
         """
         if not can_note(self._torch):
             version = getattr(self._torch, "__version__", "?")
-            raise RuntimeError(f"PyTorch {version} cannot be watched: it does not reveal the running node of autograd.")
+            raise RuntimeError(f"PyTorch {version} cannot be watched: it does not expose the running node of autograd.")
         _stop_in_children()
         hearing = self._own = begin_hearing(self._torch)
         self._undo.append(lambda: end_hearing(self._torch, hearing))

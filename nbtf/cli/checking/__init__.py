@@ -1,1 +1,1 @@
-"""Are a notebook's outputs still as recorded? One run in a kernel, and a comparison that knows nbval's marks."""
+"""Are a notebook's outputs still as recorded? One run in a kernel, and a comparison that respects nbval's marks."""

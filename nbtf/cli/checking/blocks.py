@@ -10,7 +10,7 @@ BLOCK = 1_000_000
 """Characters of a part. A shorter text is a single part."""
 
 DATA = 100_000
-"""Characters: in a long text, a word longer than this, such as an encoded picture, is data, in which nothing varies."""
+"""Characters: a longer word of a long text, such as an encoded picture, is data, in which nothing varies."""
 
 _DATA = re.compile(rf"""(?<![^\s"'<>])[^\s"'<>]{{{DATA},}}""")
 _BETWEEN_WORDS = re.compile(r"""(?<=[^\W\d_])(?= [^\W\d_])|(?=["'<])""")

@@ -40,13 +40,14 @@ Cells: nbval's tags and comments work (NBVAL_IGNORE_OUTPUT, NBVAL_CHECK_OUTPUT, 
 raises-exception, skip-execution). A cell without an execution number and outputs is run but not compared.
 Outputs: times, addresses, cell numbers and ids in HTML may vary. Pictures are compared by their pixels, or by size only
 if another version of the drawing program drew them. Widgets are not compared.
-Outputs of more than 1,000,000 characters are compared in parts, cut at ends of lines. A rule sees one part at a time,
-and no encoded data. Comparing a cell may take as long as running it (--timeout); a rule that takes longer is named.
+Outputs of more than 1,000,000 characters are compared in parts, cut at ends of lines. A rule is applied to one part
+at a time, and not to encoded data. Comparing a cell may take as long as running it (--timeout); a rule that takes
+longer is named.
 Limits: tolerance, pictures, at_most=2GiB and kept=0 (memory of each GPU), placement=MatMul=GPU:1, no_copies. Set them
 with a tag (nbtf-tolerance=1e-6), a comment (# NBTF_TOLERANCE=1e-6), or {"nbtf": {"limits": {"tolerance": 1e-6}}} in the
 metadata of a cell or notebook. Devices are nbtf's; memory includes that of PyTorch, CuPy and JAX.
-A notebook or cell with {"nbtf": {"needs": ["torch"]}} in its metadata is skipped if that module is not installed, and
-does not count as wrong.
+A notebook or cell with {"nbtf": {"needs": ["torch"]}} in its metadata is skipped if that module is not installed.
+This does not count as a failure.
 A pyproject.toml at or above the working folder can contain options in [tool.nbtf.check], and limits of notebooks in
 [tool.nbtf.check.limits."NAME*.ipynb"]. Command-line options override its options, but not its limits.
 """
@@ -110,7 +111,7 @@ def _tell(verdict: NotebookVerdict, chosen: argparse.Namespace, failures: list[s
 
 
 def _attempt(write: Callable[[], None], failures: list[str]) -> None:
-    """Writes something; a failure is reported at once and sets the exit status."""
+    """Writes a report; a failure is reported at once and sets the exit status."""
     try:
         write()
     except CommandError as error:

@@ -20,7 +20,7 @@ import numpy as np
 PICTURES = ("image/png", "image/jpeg")
 
 LEVELS = 8
-"""Of 255: the change in a channel that rounding may cause and that is not visible."""
+"""Largest change of a colour channel, of 255 levels, that rounding may cause and that is not visible."""
 
 
 BAND = 2**20

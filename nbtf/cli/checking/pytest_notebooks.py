@@ -131,7 +131,7 @@ class CellNotRun(pytest.Item):
         pytest.skip(f"not run: needs {' and '.join(self.missing)}")
 
     def reportinfo(self) -> tuple[Path, None, str]:
-        """Returns what the test is called."""
+        """Returns the name of the test."""
         return self.path, None, self.nodeid
 
 
@@ -139,5 +139,5 @@ class NotebookDiffersError(AssertionError):
     """A notebook's outputs are not as recorded; the message names the cells."""
 
     def __init__(self, verdict: NotebookVerdict) -> None:
-        """Takes the notebook's verdict."""
+        """Stores the notebook's verdict."""
         super().__init__("\n".join(lines_of(verdict)))

@@ -103,7 +103,7 @@ def read_tables(tables: object, file: Path) -> Settings:
     return Settings(named, tuple(file.parent / path for path in paths), by_pattern)
 
 
-_WORDS = {str: "a text", int: "a whole number", float: "a number", bool: "true or false"}
+_WORDS = {str: "a string", int: "a whole number", float: "a number", bool: "true or false"}
 
 
 def _tables(file: Path) -> object | None:

@@ -69,7 +69,7 @@ def _cause(text: str) -> str:
 
 
 def _names(text: str, reason: str) -> bool:
-    """Tells whether an error message contains the sentence for a reason, whatever the sizes."""
+    """Returns whether an error message contains the sentence for a reason, whatever the sizes."""
     return all(piece in text for piece in re.split(r"\{\w+\}", SHORTAGES[reason]))
 
 

@@ -57,7 +57,7 @@ def training_bytes(answers: Answers) -> Verdict:
 
 
 def _bytes_per_parameter(optimizer: Any) -> int:
-    """What weights, gradients and an optimizer's state take on GPU:0 after a step, rounded."""
+    """Returns the bytes of weights, gradients and optimizer state on GPU:0 after a step, per parameter and rounded."""
     shape = (_SIZE, _SIZE)
     bytes_before = _requested()
     with tf.device("/GPU:0"):

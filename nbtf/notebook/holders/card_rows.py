@@ -15,7 +15,7 @@ from nbtf.notebook.session import Session
 Cards = list[list[runtime.DeviceInfo]]
 """Each card with its devices, or with a substitute if nbtf does not use the card."""
 
-SHUT_DOWN = "To shut down a kernel, use JupyterLab's Running panel where it was started. nbtf does not end processes."
+SHUT_DOWN = "To shut down a kernel, use the Running panel of its JupyterLab. nbtf does not end processes."
 
 
 def real_cards(session: Session, gpus: Sequence[runtime.DeviceInfo]) -> Cards:
@@ -23,9 +23,6 @@ def real_cards(session: Session, gpus: Sequence[runtime.DeviceInfo]) -> Cards:
 
     Without such GPUs, returns the cards of the driver and of other libraries. With simulated GPUs, returns only cards
     that a library of this process already uses.
-
-    Where there are none, those of the driver and of other libraries. Beside simulated GPUs only cards count that a
-    library of this process has begun to use.
     """
     cards: dict[int, list[runtime.DeviceInfo]] = {}
     for gpu in gpus:

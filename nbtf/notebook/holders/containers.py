@@ -37,7 +37,7 @@ class Parts(Sequence[Row]):
     """The rows of a container's tensors, each created on access, because a list may have 100,000."""
 
     def __init__(self, entries: Sequence[Entry]) -> None:
-        """Takes the entries of the tensors."""
+        """Stores the entries of the tensors."""
         self._entries = entries
 
     def __len__(self) -> int:

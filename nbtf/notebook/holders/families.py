@@ -32,7 +32,7 @@ class Family:
     """Whether each is known to be a mere entry, as of a list, without looking it up."""
 
     def __init__(self, names: Names, parent: int, stems: list[AccessPath], role: Role, room: int | None = None) -> None:
-        """Takes the object's number, the stems, and how to read its references.
+        """Stores the object's number, the stems, and how to read its references.
 
         Names that are too long may coincide after they are cut. `room` is the number of characters that they leave for
         the last step; None if the object has one name.
@@ -62,7 +62,7 @@ class InnerFamily(Family):
     """Everything to which an item of another family refers: its name is the item's name and one step."""
 
     def __init__(self, names: Names, parent: int, outer: Family, step: Reference) -> None:
-        """Takes the object's number, the family that contains it, and that family's reference to it."""
+        """Stores the object's number, the family that contains it, and that family's reference to it."""
         super().__init__(names, parent, [outer.stems[0].joined(step, parent)], (step.role, step.names))
         self.outermost: int = outer.outermost
         self.has_entries_only: bool = is_short(names.graph.objects[parent])
@@ -79,7 +79,7 @@ class Families:
     """The families of a graph, each computed once."""
 
     def __init__(self, names: Names) -> None:
-        """Takes the names of the graph's objects."""
+        """Stores the names of the graph's objects."""
         self.names: Names = names
         self._graph = names.graph
         self._families: dict[int, Family | None] = {}

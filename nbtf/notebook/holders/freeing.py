@@ -38,7 +38,7 @@ class Freeing:
         variables: Mapping[str, object],
         is_late: Callable[[], bool],
     ) -> None:
-        """Takes the families, the frames that forgetting the last error clears, the user's variables, and the time."""
+        """Stores the families, the frames that forgetting the last error clears, the user's variables, and the time."""
         self._families, self._variables, self._late = families, variables, is_late
         self._forgotten = {id(frame) for frame in forgotten}
 

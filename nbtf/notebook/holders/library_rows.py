@@ -31,7 +31,7 @@ class ForeignArrays:
         cards: Collection[int],
         own_ranges: Collection[range],
     ) -> None:
-        """Takes the result of a search.
+        """Stores the result of a search.
 
         Args:
           holders: the result of a search that knows `libraries`.

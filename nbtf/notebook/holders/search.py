@@ -47,12 +47,12 @@ Kind = tuple[type, Callable[[Any], Sequence[runtime.Holding]]]
 
 
 class Root:
-    """A place where a search begins. It is read anew each time, and keeps nothing alive."""
+    """A place where a search starts. It is read again each time, and keeps nothing alive."""
 
     __slots__ = ("__weakref__", "kind", "look")
 
     def __init__(self, root_kind: str, look: Look) -> None:
-        """Takes the kind of place, and the function that lists its names and objects."""
+        """Stores the kind of place, and the function that lists its names and objects."""
         self.kind: str = root_kind
         self.look: Look = look
 

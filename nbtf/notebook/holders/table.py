@@ -243,14 +243,14 @@ def _holder(owner: Held, names: list[str], views: list[str] | None = None) -> st
     if owner.views:
         same_memory = [path.text for path in owner.views] if views is None else views
         holder += f"; the same memory: {_join_names(same_memory)}"
-    return f"{holder}; and something the search did not reach" if owner.unknown else holder
+    return f"{holder}; and an object that the search did not reach" if owner.unknown else holder
 
 
 def _nobody(block: _Block, is_late: bool) -> str:
     """Returns the explanation for a piece without a known holder."""
     if _is_scratch(block):
         return "nbtf itself, since the first op, as in TensorFlow"
-    return _LATE if is_late else "not found: held by something the search did not reach"
+    return _LATE if is_late else "not found: held by an object that the search did not reach"
 
 
 def _join_names(names: list[str]) -> str:

@@ -18,18 +18,18 @@ _LETTER = re.compile(r"\(?[a-zA-Z]\)?")
 
 def add_check_magic(session: Session) -> None:
     """Adds the magic."""
-    options = Options("%check", "Check your answer to an exercise or a question. The magic never fails a cell.")
+    options = Options("%check", "Check your answer to an exercise or question. A wrong answer does not fail the cell.")
     options.add_argument(
         "name",
         metavar="NAME",
         nargs="*",
-        help="an exercise, or a question and your choice: four_gpus b; list the exercises if left out",
+        help="an exercise, or a question and your choice, such as four_gpus b; without NAME, list the exercises",
     )
     add_line_magic(session, "check", options, lambda chosen: _answer(session, chosen))
 
 
 def _answer(session: Session, chosen: argparse.Namespace) -> None:
-    from nbtf.notebook.checks.questions import QUESTIONS, judge_choice  # late, as in exercise_names
+    from nbtf.notebook.checks.questions import QUESTIONS, judge_choice  # imported late, as in exercise_names
 
     checks, words = exercise_names(), list(chosen.name)
     while words:

@@ -46,7 +46,7 @@ def add_cluster_magic(session: Session) -> None:
         metavar="NAME=VALUE",
         nargs="*",
         type=typed(_setting),
-        help=f"settings of start: {', '.join((*_NUMBERS, *_TEXTS))}, for example worker=2 gpus=2 model=T4",
+        help=f"settings for start: {', '.join((*_NUMBERS, *_TEXTS))}, for example worker=2 gpus=2 model=T4",
     )
     started = _Started()
     session.on_stop(started.stop)

@@ -35,7 +35,9 @@ def add_device_magics(session: Session, cells: CellMagics, printer: Printer) -> 
     )
     cells.add("device", of_cell, lambda chosen: _begin(session, printer, chosen))
 
-    of_session = Options("%device", "Without SPEC, return the current device. With SPEC, run ops of all cells there.")
+    of_session = Options(
+        "%device", "Without SPEC, return the current device. With SPEC, run the ops of all later cells there."
+    )
     of_session.add_argument("spec", metavar="SPEC", type=typed(_spelt), nargs="?", help=SPEC_HELP)
     add_line_magic(session, "device", of_session, lambda chosen: _device(session, chosen.spec))
 
@@ -109,7 +111,7 @@ class CurrentDevice:
     """The device for ops outside any `with tf.device`, and the reason."""
 
     def __init__(self, name: str, reason: str, naming: str | None = None) -> None:
-        """Takes the full name, the reason as text, and for a real card all its names."""
+        """Stores the full name, the reason as text, and for a real card all its names."""
         self.name: str = name
         self.why: str = reason
         self.naming: str | None = naming

@@ -25,7 +25,7 @@ def add_devices_magic(session: Session) -> None:
     choices.add_argument("--map", action="store_true", help="draw a map: what ran where and why, and what was copied")
     choices.add_argument("--live", action="store_true", help="open a live map that shows ops and copies of cells")
     choices.add_argument(
-        "--save", metavar="FILE", help="save what ran since %%load_ext nbtf as an HTML page: time and memory"
+        "--save", metavar="FILE", help="save a timeline of ops and memory since %%load_ext nbtf as an HTML page"
     )
     options.add_argument("--all", action="store_true", help="show all rows of the table, even of a thousand devices")
     options.add_argument("--cluster", metavar="CLUSTER", help=CLUSTER_HELP)

@@ -23,7 +23,7 @@ from nbtf.notebook.views.live import live
 def add_memory_magics(session: Session, cells: CellMagics) -> None:
     """Adds both magics."""
     add_hint(session)
-    now = Options("%gpu_memory", "Return the memory in use on each GPU, in bytes of its allocator.")
+    now = Options("%gpu_memory", "Return the memory in use on each GPU, as its allocator counts it.")
     now.add_argument("spec", metavar="SPEC", type=typed(full_name), nargs="*", help="show only these GPUs")
     now.add_argument("--reset-peak", action="store_true", help="reset the peak to the memory in use now")
     choices = now.add_mutually_exclusive_group()
@@ -34,7 +34,7 @@ def add_memory_magics(session: Session, cells: CellMagics) -> None:
     drawn: Any = {"dest": "picture", "action": "store_const"}
     choices.add_argument("--plane", **drawn, const="plane", help="draw what was stored where, and what did not fit")
     choices.add_argument("--stacked", **drawn, const="stacked", help="draw memory by purpose over time")
-    choices.add_argument("--treemap", **drawn, const="treemap", help="draw what holds how much at the peak")
+    choices.add_argument("--treemap", **drawn, const="treemap", help="draw what holds the memory at the peak, by size")
     choices.add_argument("--compiled", metavar="NAME", help="show the memory that JAX planned for a compiled function")
     now.add_argument("--cluster", metavar="CLUSTER", help=CLUSTER_HELP)
     now.add_argument("--forget-last-error", action="store_true", help="free what the last error keeps alive")

@@ -13,9 +13,9 @@ _NAMES = {"cupy": "CuPy", "jax": "JAX", "torch": "PyTorch"}
 
 def add_needs_magic(cells: CellMagics) -> None:
     """Adds the magic."""
-    options = Options("%%needs", "Run this cell only if its modules are installed. Otherwise print one line.")
+    options = Options("%%needs", "Run this cell only if these modules are installed. Otherwise, print one line.")
     options.add_argument(
-        "modules", metavar="MODULE", nargs="+", type=typed(_module), help="a module that the cell imports: torch"
+        "modules", metavar="MODULE", nargs="+", type=typed(_module), help="a module that the cell needs, such as torch"
     )
     cells.add(
         "needs",

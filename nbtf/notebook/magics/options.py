@@ -17,14 +17,14 @@ _LIKE = 0.7
 
 
 class _RefusedError(Exception):
-    """A text was rejected with a message that needs no addition."""
+    """Raised if a string is rejected with a message that needs no addition."""
 
 
 class Options(argparse.ArgumentParser):
-    """The options of a magic. A text that cannot be read raises a `UsageError` of one line."""
+    """The options of a magic. A line that cannot be read raises a `UsageError` of one line."""
 
     def __init__(self, name: str, purpose: str) -> None:
-        """Takes the magic's name with its `%`, and its description."""
+        """Stores the magic's name with its `%`, and its description."""
         as_written = argparse.RawTextHelpFormatter
         super().__init__(name, description=purpose, add_help=False, allow_abbrev=False, formatter_class=as_written)
         self.color = False  # Python 3.14 colours help; a notebook's output is compared as text

@@ -23,7 +23,7 @@ def add_prediction(options: Options) -> None:
         "--predict",
         metavar="NxCARD",
         type=typed(read_cards),
-        help="predict its memory on a card such as A100-40GB or 4xT4, without running the cell here",
+        help="predict the memory of this cell on a card such as A100-40GB or 4xT4, without running the cell here",
     )
     options.add_argument(
         "--batch",

@@ -43,7 +43,7 @@ class Prediction:
     """The runs that answer one request."""
 
     def __init__(self, torch: Any, program: Program, card: Any, request: Mapping[str, Any]) -> None:
-        """Takes the program, and the card for which it is predicted."""
+        """Stores the program, and the card for which it is predicted."""
         self._torch, self._program, self._request = torch, program, request
         self._card, self._fixed = card, fixed_parts(card)
         self._untried = 0
@@ -72,7 +72,7 @@ class Prediction:
         batch = BatchSize(program.cells, self._request["batch_name"])
         if self._request["batches"] and not batch:
             raise ValueError(
-                "No cell sets a whole number as batch size, as in batch_size = 32. Name the variable: NAME=8,16."
+                "No cell sets the batch size to a whole number, as in batch_size = 32. Name the variable: NAME=8,16."
             )
         is_whole = needed.is_whole and not left_out.has_ops
         return {

@@ -91,7 +91,7 @@ class Program:
     def __init__(
         self, torch: Any, machine: Any, cells: Sequence[Cell], seconds: float, limit: TimeLimit | None = None
     ) -> None:
-        """Takes PyTorch with its simulated devices, the cells, and the time limits of a loop and of all runs."""
+        """Stores PyTorch with its simulated devices, the cells, and the time limits of a loop and of all runs."""
         self._torch, self._machine, self._seconds = torch, machine, seconds
         self.cells: Sequence[Cell] = cells
         self.limit: TimeLimit = limit or TimeLimit(0)

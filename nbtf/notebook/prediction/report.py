@@ -45,7 +45,7 @@ class Prediction:
     """A prediction: prints as text, displays as HTML, and returns its figures as data."""
 
     def __init__(self, answer: Mapping[str, Any], program: str) -> None:
-        """Takes the answer, and the name of what was predicted, such as `cell 4`."""
+        """Stores the answer, and the name of what was predicted, such as `cell 4`."""
         self._answer, self._program = answer, program
 
     def to_dict(self) -> dict[str, Any]:

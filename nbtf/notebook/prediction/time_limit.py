@@ -20,7 +20,7 @@ class TimeLimit:
     """The time limit of all runs of a program together, starting now."""
 
     def __init__(self, seconds: float) -> None:
-        """Takes the limit in seconds; 0 means no limit."""
+        """Stores the limit in seconds; 0 means no limit."""
         self.seconds = seconds
         self._end = time.monotonic() + seconds if seconds else float("inf")
 

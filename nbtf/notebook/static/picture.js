@@ -191,6 +191,6 @@ function titleOf({ title }) {
 }
 
 function px(number) {
-  if (!Number.isFinite(number)) throw new RangeError(`Expected a number as coordinate, got ${number}`);
+  if (!Number.isFinite(number)) throw new RangeError(`Expected a number as a coordinate, got ${number}`);
   return Math.round(number * 10) / 10;
 }

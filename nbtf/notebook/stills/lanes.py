@@ -33,7 +33,7 @@ class LaneDrawing:
     """A device's lane, at some height in the picture."""
 
     def __init__(self, schedule: Schedule, device: str, y: float, height: float, scale: Scale, step: float) -> None:
-        """Takes what ran, the lane's position, and the width of its columns, in px."""
+        """Stores what ran, the lane's position, and the width of its columns, in px."""
         self.device: str = device
         self.y: float = y
         self.height: float = height

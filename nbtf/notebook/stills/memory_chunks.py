@@ -20,7 +20,7 @@ class Scale:
     """Maps addresses to px: the px of the lowest address, and the bytes that fill all `HEIGHT` px."""
 
     def __init__(self, bottom: float, nbytes: int) -> None:
-        """Takes the px of address 0, and the number of bytes up to the upper edge."""
+        """Stores the px of address 0, and the number of bytes up to the upper edge."""
         self.bottom: float = bottom
         self.top: float = bottom - HEIGHT
         self.nbytes: int = nbytes

@@ -40,7 +40,7 @@ class Still:
     """A picture for a notebook's output. As text, it prints a sentence that describes the picture."""
 
     def __init__(self, picture: Picture) -> None:
-        """Takes the picture."""
+        """Stores the picture."""
         self.picture = picture
 
     def __repr__(self) -> str:

@@ -106,7 +106,7 @@ class Pieces(Sequence[_Piece]):
     def __init__(
         self, facts: Sequence[_Piece], fact: Integers, start: Numbers, seconds: Numbers, seq: Integers
     ) -> None:
-        """Takes columns of equal length."""
+        """Stores columns of equal length."""
         self.facts, self.fact, self.start, self.seconds, self.seq = facts, fact, start, seconds, seq
 
     @classmethod

@@ -259,7 +259,7 @@ def _attributes(**numbers: float) -> str:
 
 def _number(number: float) -> str:
     if not isfinite(number):
-        raise ValueError(f"Expected a number as coordinate, got {number}.")
+        raise ValueError(f"Expected a number as a coordinate, got {number}.")
     return f"{round(number, 1) + 0.0:.1f}".removesuffix(".0")
 
 

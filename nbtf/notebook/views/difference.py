@@ -1,6 +1,6 @@
 """The changes between two states of a view, so that a message does not repeat the whole state.
 
-A difference is plain data, as states are: objects, lists, texts, numbers, truth values and null.
+A difference is plain data, as states are: objects, lists, strings, numbers, Boolean values and null.
 
     []                       the value was removed
     [value]                  the value was replaced

@@ -104,7 +104,7 @@ class Pump:
         """The last failure, not yet reported."""
         self._unsaid = self._said = ""
         self.shared: dict[tuple[str, tuple[str, ...]], Any] = {}
-        """Models that magics display, by kind and devices: each is displayed again instead of made anew."""
+        """Models that magics display, by kind and devices: each is displayed again instead of being created again."""
         self._wake = new_event()
         self._stopped = False
         self._thread: threading.Thread | None = None
@@ -347,7 +347,7 @@ class Pump:
                 for model in self._models:
                     if not model.gone:
                         self._tell(model, fresh=True)
-        except Exception as error:  # an unreachable view reports by itself that it is not live  # words: ok
+        except Exception as error:  # an unreachable view itself reports that it is not live  # words: ok
             self.failure = error
 
 

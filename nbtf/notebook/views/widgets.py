@@ -250,7 +250,7 @@ class View(Widget):
         return {} if translation is None else {name: translation}
 
     def _repr_mimebundle_(self, **kwargs: Any) -> Any:
-        """Returns the widget, with a picture and a text for front ends that cannot show it."""
+        """Returns the widget, with a picture and text for front ends that cannot show it."""
         self._remove_strip()  # the strip had moved into this cell, which now shows the whole view
         self._pump.shown(self)
         self._output, self._count = _name_output(self.session.shell)

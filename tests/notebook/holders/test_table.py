@@ -327,7 +327,7 @@ def test_what_nobody_reachable_holds_is_told_with_op_shape_and_line(shell: Shell
     shell.run("import string", f"string.kept = {MAKE}")
     (row,) = rows(shell)
 
-    assert ("not found: held by something the search did not reach", None) == (row["holder"], row["frees"])
+    assert ("not found: held by an object that the search did not reach", None) == (row["holder"], row["frees"])
     assert ("[500, 100] float32", "Fill", f"cell 1, line 2: string.kept = {MAKE}") == (
         row["tensor"],
         row["op"],
@@ -339,7 +339,7 @@ def test_holder_that_something_else_holds_too_has_no_line(shell: Shell, unreache
     shell.run("import string", f"x = string.kept = {MAKE}")
     (row,) = rows(shell)
 
-    assert ("x; and something the search did not reach", None) == (row["holder"], row["frees"])
+    assert ("x; and an object that the search did not reach", None) == (row["holder"], row["frees"])
 
 
 # What is told

@@ -66,4 +66,4 @@ def test_help_runs_nothing(shell: Shell) -> None:
     ran = shell.run("%%needs -h\n1 / 0")
 
     assert ran.error is None
-    assert "a module that the cell imports" in ran.out
+    assert "a module that the cell needs" in ran.out

@@ -68,7 +68,7 @@ class Faults:
             fault.kind for fault in self.plan if fault.kind not in _LASTING and fault.comes(op, device.short_name)
         ]
         if "invalid_device" in coming:
-            raise FailedPreconditionError(None, None, f"{device.short_name} cannot be used: there is no such GPU.")
+            raise FailedPreconditionError(None, None, f"{device.short_name} cannot be used: this GPU does not exist.")
         if "oom" in coming:
             self.refusing.add(device.allocator)
         return "async_fault" in coming

@@ -380,7 +380,7 @@ class Channel:
             if content["batch"] < expected:
                 return  # a duplicate
             if content["batch"] > expected or "expected" in content:
-                self._lose(UnavailableError(f"batch {expected} has not arrived, or its answer"))
+                self._lose(UnavailableError(f"batch {expected} or its answer has not arrived"))
                 return
             batch = self._under_way.popleft()
             self.tensors = content.get("tensors", 0)
@@ -405,7 +405,7 @@ class Channel:
                 self.free(ticket.abandoned + at)
 
     def alive(self) -> None:
-        """Notes a sign of life."""
+        """Records a sign of life."""
         self.heard_at = monotonic()
 
     def lost(self, error: OpError) -> None:

@@ -39,7 +39,7 @@ class Cluster:
             for address in engine.addresses():
                 self._connect(address)
         except BaseException:
-            self.end(AbortedError("The cluster could not be connected to."))
+            self.end(AbortedError("The connection to the cluster failed."))
             raise
 
     def _connect(self, address: Any) -> Channel:

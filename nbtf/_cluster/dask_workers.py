@@ -119,7 +119,7 @@ def in_words(error: BaseException, address: str, timeout: float) -> OpError:
         return UnauthenticatedError(
             f"The scheduler {address} closed the connection at once: it expects TLS, or another certificate."
         )
-    return UnavailableError(f"No scheduler answers at {address} within {timeout:g} s.")
+    return UnavailableError(f"No scheduler answered at {address} within {timeout:g} s.")
 
     # Inspecting a cluster
 

@@ -13,11 +13,11 @@ if TYPE_CHECKING:
     from nbtf._runtime.configuration import Configuration
 
 SIMULATE = "NBTF_SIMULATE"
-"""The environment variable with their names."""
+"""The environment variable that names the libraries."""
 
 _OF_JAX = (
     " JAX can split this machine's CPU into several devices, which have no card memory: "
-    "XLA_FLAGS=--xla_force_host_platform_device_count=4 before it is imported."
+    "set XLA_FLAGS=--xla_force_host_platform_device_count=4 before importing it."
 )
 _NAMES = {"torch": "PyTorch"}
 

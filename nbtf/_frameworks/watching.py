@@ -12,7 +12,7 @@ from nbtf._frameworks.importing import on_import
 from nbtf._frameworks.new_threads import on_new_threads
 from nbtf._runtime.expectations import MemoryUse
 
-SINCE_START = "of the whole process: {} reports no peak of a block"
+SINCE_START = "of the whole process: {} reports no peak for a block"
 
 
 class _Watched(NamedTuple):
@@ -104,7 +104,7 @@ def _sentences(watched: list[_Watched], without: Collection[str], ask: Callable[
     left_out = set(map(library_name, without))
     answers = {each.library: ask(each.activity) for each in watched if each.library.name not in left_out}
     return [
-        f"{answer}. Move that out of the block, or check without {library.module_name}."
+        f"{answer}. Move that work out of the block, or check without {library.module_name}."
         for library, answer in answers.items()
         if answer is not None
     ]

@@ -88,7 +88,7 @@ def test_no_certificate_is_refused_by_name(dask_cluster: Any) -> None:
 
 
 def test_no_scheduler_is_said_so() -> None:
-    with pytest.raises(tf.errors.UnavailableError, match=r"No scheduler answers at tcp://127\.0\.0\.1:9 within 1 s"):
+    with pytest.raises(tf.errors.UnavailableError, match=r"No scheduler answered at tcp://127\.0\.0\.1:9 within 1 s"):
         tf.runtime.look_at_cluster("tcp://127.0.0.1:9", 1.0, allow_insecure=True)
 
 

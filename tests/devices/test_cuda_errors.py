@@ -39,7 +39,7 @@ def test_memory_runs_out_in_several_ways(error: Exception, free: int | None, exp
 @pytest.mark.parametrize(
     ("error", "kind", "text"),
     [
-        (CUDARuntimeError(101), errors.FailedPreconditionError, "there is no such GPU"),
+        (CUDARuntimeError(101), errors.FailedPreconditionError, "this GPU does not exist"),
         (CUDARuntimeError(100), errors.FailedPreconditionError, "CUDA finds no GPU"),
         (CUDARuntimeError(35), errors.FailedPreconditionError, "older than the CUDA version"),
         (CUDARuntimeError(803), errors.FailedPreconditionError, "do not match"),

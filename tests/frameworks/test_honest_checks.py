@@ -126,7 +126,7 @@ def test_peak_that_is_not_of_the_block_says_so() -> None:
     with pytest.raises(runtime.ExpectationError) as caught:
         record.expect_memory(at_most="16MiB")
 
-    assert caught.value.lines[-1].endswith("(of the whole process: JAX reports no peak of a block)")
+    assert caught.value.lines[-1].endswith("(of the whole process: JAX reports no peak for a block)")
 
 
 def test_cpu_builds_have_no_memory_to_ask_for(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -142,9 +142,9 @@ def test_cpu_builds_have_no_memory_to_ask_for(monkeypatch: pytest.MonkeyPatch) -
     assert (
         "- memory of everything that ran",
         "+ not checked: PyTorch ran 1 op, not recorded, on no GPU that reports its memory. "
-        "Move that out of the block, or check without torch.",
+        "Move that work out of the block, or check without torch.",
         "+ not checked: JAX may have run functions that were not recorded, on devices that report no memory. "
-        "Move that out of the block, or check without jax.",
+        "Move that work out of the block, or check without jax.",
     ) == caught.value.lines
 
 
@@ -178,7 +178,7 @@ def test_what_threads_of_the_block_ran_is_counted_also_when_they_outlive_it(monk
                 records.append(record)
 
         for record in records:
-            assert ["PyTorch ran 1 op, not recorded. Move that out of the block, or check without torch."] == (
+            assert ["PyTorch ran 1 op, not recorded. Move that work out of the block, or check without torch."] == (
                 record.watch.unrecorded(["cupy", "jax"])
             )
     assert threading.getprofile() is None

@@ -24,7 +24,7 @@ _MISSING = {
     3: "CUDA cannot start in this process, for example because it was forked from a process that had used CUDA",
     35: "the driver is older than the CUDA version that CuPy was built for",
     100: "CUDA finds no GPU",
-    101: "there is no such GPU",
+    101: "this GPU does not exist",
     803: "the versions of driver and CUDA do not match",
     804: "the versions of driver and CUDA do not match",
 }

@@ -205,7 +205,7 @@ class _Check:
             with comparing_within(self._plan.seconds):
                 return Comparison(self._plan.rules, limits).differences(cell.get("outputs", []), run.outputs)
         except TooSlowError as error:
-            rule = f"; it was spent in the rule {error.rule!r:.200}" if error.rule else ""
+            rule = f"; the time was spent in the rule {error.rule!r:.200}" if error.rule else ""
             return [f"not compared: comparing took longer than {self._plan.seconds} s (--timeout){rule}"], []
 
 

@@ -48,7 +48,7 @@ def summary(verdict: NotebookVerdict) -> str:
     if verdict.missing:
         return f"not run: {' and '.join(verdict.missing)} {'is' if len(verdict.missing) == 1 else 'are'} not installed"
     if not verdict.is_compared:
-        return "ran; nothing is recorded to compare with"
+        return "ran; no recorded outputs to compare with"
     not_run = verdict.count(State.NOT_RUN)
     updated = [f"{counted(verdict.updated, 'cell')} updated"] * bool(verdict.updated)
     return "; ".join(["as recorded", *updated, *[f"{counted(not_run, 'cell')} not run"] * bool(not_run)])

@@ -54,7 +54,7 @@ class CellMagics:
                 own_name = cell.split()[0]
                 above = f"write {own_name} above it, as the first line of the cell."
                 raise UsageError(
-                    f"%%{name}: {above if own_name.startswith('%%') else 'run it as a cell, by run_cell.'}"
+                    f"%%{name}: {above if own_name.startswith('%%') else 'run it as a cell, with run_cell.'}"
                 )
             begin(chosen)
             return None

@@ -68,7 +68,7 @@ class Prediction:
         answer = self._answer
         if answer["peak"] is None:
             notes = [*_ends(answer), *answer["notes"]]
-            return [" ".join([f"{self._program} puts nothing on a GPU of PyTorch.", *notes])]
+            return [" ".join([f"{self._program} puts no PyTorch tensor on a GPU.", *notes])]
         sections: list[str | Table] = [_sentence(answer, self._program), _purposes(answer["peak"], answer)]
         if answer["batch"]:
             sections.append(_batches(answer["batch"], answer["peak"], answer))

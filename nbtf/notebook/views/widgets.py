@@ -318,7 +318,7 @@ class DeviceMap(View):
         >>> tf.notebook.DeviceMap().table()
         device  kind  ops
         CPU:0   host    0
-        No GPU here: ops run on CPU:0.
+        No GPU is available: ops run on CPU:0.
         """
         return device_table.logical(self.session)
 

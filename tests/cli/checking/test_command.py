@@ -349,7 +349,7 @@ def test_notebook_with_nothing_to_compare_does_not_pass_for_a_true_one(tmp_path:
 
     status, said = nbtf("check", path)
 
-    assert (0, True) == (status, "bare.ipynb: ran; nothing is recorded to compare with" in said)
+    assert (0, True) == (status, "bare.ipynb: ran; no recorded outputs to compare with" in said)
     assert "1 notebook, 1 with nothing to compare; cells: 1 ran, not compared, 1 skipped" in said
 
 

@@ -153,7 +153,7 @@ def test_another_magic_stands_above(shell: Shell) -> None:
 
 def test_call_with_a_body_is_told_what_else_to_call(shell: Shell) -> None:
     assert (
-        "UsageError: %%device: run it as a cell, by run_cell.\n"
+        "UsageError: %%device: run it as a cell, with run_cell.\n"
         == shell.run("get_ipython().run_cell_magic('device', 'GPU:1', 'ran = True')").out
     )
 

@@ -169,7 +169,7 @@ class Channel:
         if source.link is not self:
             source_channel: Any = source.link
             source_channel.check()
-            source_channel.flush()  # the source must be on its way before a task waits for it
+            source_channel.flush()  # the source must be sent before a task waits for it
             fields = [
                 source_channel.address.location,
                 source_channel.hello["session"],

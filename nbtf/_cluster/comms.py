@@ -89,7 +89,7 @@ class CommConnection(Connection):
         self._thread.call(self._ask_ping)
 
     def _ask_ping(self) -> None:
-        if not self._pinged:  # the previous ping has been answered
+        if not self._pinged:  # only if the previous ping has been answered
             self._pinged = True
             self._requests.put_nowait({"op": PING})
 
@@ -118,7 +118,7 @@ class CommConnection(Connection):
             self._listener.lost(error)
 
     async def _write(self) -> None:
-        with suppress(OSError):  # the reader gets the same error and handles it
+        with suppress(OSError):  # the reader gets the same error, and handles it
             while True:
                 await self._comm.write(await self._outgoing.get())
 
@@ -130,7 +130,7 @@ class CommConnection(Connection):
             self.fail(await self._engine.loss("its process closed the connection: it has ended, or was killed"))
 
     async def _beat(self) -> None:
-        with suppress(OSError):  # the reader handles it
+        with suppress(OSError):  # the reader handles a lost connection
             while True:
                 request = await self._requests.get()
                 await self._pulse.write(request)

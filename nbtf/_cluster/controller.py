@@ -201,7 +201,8 @@ def connect(engine: Engine, resolver: object = None) -> Cluster:
     previous: Cluster | None = context.cluster
     leave(context, context.logical_devices.joined)
     context.cluster = cluster
-    join(context, [device for channel in cluster.channels for device in channel.devices])  # lost ones are marked
+    # Lost devices join as well, marked as lost.
+    join(context, [device for channel in cluster.channels for device in channel.devices])
     if previous is not None:
         previous.end(AbortedError(_INVALIDATED))
     return cluster

@@ -101,7 +101,7 @@ def version_here() -> str | None:
     if module is not None:
         return str(getattr(module, "version", None))
     spec = find_spec(PACKAGE)
-    if spec is None or spec.origin is None:  # a plain folder of that name is not nbtf
+    if spec is None or spec.origin is None:  # a folder without an __init__.py is not nbtf
         return None
     try:
         return installed_version(PACKAGE)

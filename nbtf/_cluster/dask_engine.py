@@ -10,7 +10,7 @@ from typing import Any
 
 from nbtf._cluster.comms import PING, SERVE, CommConnection, PeerComms, Serving, packed, unpacked
 from nbtf._cluster.dask_workers import DASK, Scheduler, ask_each, client_of, connect_soon
-from nbtf._cluster.dask_workers import ask_workers as ask_workers  # those below are for users of `look.dask_engine`
+from nbtf._cluster.dask_workers import ask_workers as ask_workers  # re-exported for callers of `look.dask_engine`
 from nbtf._cluster.dask_workers import find_scheduler as find_scheduler
 from nbtf._cluster.dask_workers import new_credentials as new_credentials
 from nbtf._cluster.dask_workers import scheduler_at as scheduler_at
@@ -166,7 +166,7 @@ class DaskEngine(Engine):
 
     def close(self) -> None:
         """Closes all connections; the workers continue, and free what they keep for this controller."""
-        if "_thread" in self.__dict__:  # a process was contacted
+        if "_thread" in self.__dict__:  # the thread exists once a process was contacted
             self._thread.run(self._close())
             self._thread.close()
             del self._thread
@@ -209,7 +209,8 @@ class TaskPlugin(DASK.WorkerPlugin):
 
         self._worker, self._loop = worker, asyncio.get_running_loop()
         self._peers = PeerComms(self._loop, self._reach, _as_frame)
-        self._threads = ThreadPoolExecutor(_MOST_REQUESTS, "nbtf: answers tasks")  # they wait for one another
+        # Requests of tasks may wait for one another.
+        self._threads = ThreadPoolExecutor(_MOST_REQUESTS, "nbtf: answers tasks")
         self.task: Host = await asyncio.to_thread(Task, self._job, self._number, self._peers)
         worker.handlers[_SESSION] = self.session
         worker.handlers[SERVE] = self.serve

@@ -15,7 +15,7 @@ from typing import Any
 
 try:
     import resource
-except ImportError:  # Windows, whose sockets are not file descriptors
+except ImportError:  # on Windows, sockets are not file descriptors
     resource: Any = None
 
 HANDSHAKE_SECONDS = 10.0
@@ -67,7 +67,7 @@ class Handshakes:
     async def _finish(self, stream: Any, address: Any) -> None:
         try:
             await stream.wait_for_handshake()
-        except OSError:  # closed by either side, or not TLS
+        except OSError:  # the connection was closed by either side, or is not TLS
             return
         finally:
             limit = self._limits.pop(stream, None)
@@ -107,7 +107,7 @@ class _Quiet:
             sentence = NO_DESCRIPTOR_LEFT
             for handshakes in self._handshakes:
                 handshakes.close_all()
-            time.sleep(_PAUSE)  # otherwise the loop calls again at once while a connection waits
+            time.sleep(_PAUSE)  # otherwise the loop calls this again at once while a connection waits
         else:
             sentence = f"A process of the cluster reports: {context['message']}: {error!r}"
         if sentence not in self._sentences:

@@ -160,5 +160,5 @@ def _begin_child() -> None:
     _STARTED.clear()
 
 
-if hasattr(os, "register_at_fork"):  # not on Windows, which has no fork
+if hasattr(os, "register_at_fork"):  # Windows has no fork
     os.register_at_fork(after_in_child=_begin_child)

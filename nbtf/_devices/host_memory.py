@@ -50,12 +50,13 @@ def _of_address_space(root: str) -> int:
 def _left_in_group(limit_file: str, usage_file: str, stat_file: str) -> int:
     """Returns the bytes left under a control group's limit. File cache counts as free: the kernel can drop it."""
     limit, usage = _read(limit_file).strip(), _read(usage_file).strip()
-    if not limit.isdigit() or not usage.isdigit():  # "max", or the file does not exist
+    if not limit.isdigit() or not usage.isdigit():  # no limit ("max"), or no such file
         return _UNKNOWN
-    if int(limit) >= 1 << 60:  # version 1 uses a huge number for "no limit"
+    if int(limit) >= 1 << 60:  # control groups of version 1 use a huge number for "no limit"
         return _UNKNOWN
     stat = _table(_read(stat_file))
-    prefix = "total_" if "total_inactive_file" in stat else ""  # version 1 has separate figures for the whole subtree
+    # Control groups of version 1 have separate figures for the whole subtree.
+    prefix = "total_" if "total_inactive_file" in stat else ""
     cache = stat.get(f"{prefix}inactive_file", 0) + stat.get(f"{prefix}active_file", 0)
     return int(limit) - max(0, int(usage) - cache)
 

@@ -11,7 +11,7 @@ from nbtf._devices.journal import Box, Journal
 if TYPE_CHECKING:
     from nbtf._devices.bfc.pool import Driver
     from nbtf._devices.bfc.report import RegionView
-    from nbtf._devices.caching.allocator import CachingAllocator  # `import nbtf` does not need it
+    from nbtf._devices.caching.allocator import CachingAllocator  # for type checkers: `import nbtf` does not need it
 
 
 FIRST_LENT_REGION = 1000

@@ -310,7 +310,7 @@ def _in_text(text: str | None, number: str | None) -> int | None:
     """Returns a number from a device string."""
     try:
         return None if number is None else int(number)
-    except ValueError as error:  # the text stays TensorFlow's, which is Python's
+    except ValueError as error:  # TensorFlow shows Python's own text
         error.add_note(f"Expected a number in the device spec '{text}'.")
         raise
 

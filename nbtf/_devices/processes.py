@@ -66,7 +66,7 @@ def process_owner(pid: int, proc: str | os.PathLike[str] = PROC) -> ProcessOwner
     folder = os.path.join(proc, str(pid))
     try:
         uid = os.stat(folder).st_uid
-    except OSError:  # it has ended, or runs in another container
+    except OSError:  # the process has ended, or runs in another container
         return ProcessOwner(pid)
     if uid != os.getuid():
         return ProcessOwner(pid, _user(uid))
@@ -115,7 +115,7 @@ def _idle(folder: str, proc: str | os.PathLike[str]) -> float | None:
 
 def _last_run(folder: str) -> float | None:
     match = re.search(rb"se\.exec_start\s*:\s*([0-9.]+)", _read(folder, "sched"))
-    return None if match is None else float(match[1]) / 1000  # the file has milliseconds
+    return None if match is None else float(match[1]) / 1000  # the file contains milliseconds
 
 
 def _read(folder: str, name: str) -> bytes:

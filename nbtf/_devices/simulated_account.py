@@ -123,7 +123,8 @@ class ChargedGPU(GPU):
                 if self._is_late:
                     scratch = allocator.allocate(_SCRATCH.shape[0], _SCRATCH)
                 allocator.keep_journal(self._journal)
-                self._allocator, self._memory, self._scratch = allocator, memory, scratch  # all or none: no calls
+                # Without calls, so that an interrupt leaves all or none set.
+                self._allocator, self._memory, self._scratch = allocator, memory, scratch
         return allocator
 
     def keep_journal(self, journal: Journal | None) -> None:

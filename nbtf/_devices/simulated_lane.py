@@ -51,7 +51,7 @@ class LaneGPU(ChargedGPU):
         key = (op, attrs, *[(buffer._array.shape, buffer._dtype, buffer._host) for buffer in inputs])
         try:
             request = self._quick.get(key)
-        except TypeError:  # lists among the attributes
+        except TypeError:  # an attribute is a list, which cannot be hashed
             key = (op, tuple([tuple(attr) if attr.__class__ is list else attr for attr in attrs]), *key[2:])
             request = self._quick.get(key)
         if request is None:

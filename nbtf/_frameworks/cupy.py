@@ -33,7 +33,7 @@ class CuPy(Framework):
             return Card(
                 number, facts["name"].decode(), f"GPU-{UUID(bytes=facts['uuid'][:16])}", facts["totalGlobalMem"]
             )
-        except Exception:  # older releases do not report it
+        except Exception:  # older releases do not report a UUID
             return Card(number, "", None, None)
 
     @cautious(list[Pool])

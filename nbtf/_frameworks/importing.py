@@ -27,7 +27,7 @@ def on_import(name: str, then: Callable[[], object]) -> tuple[Callable[[], None]
     finder = _Finder(name, then)
 
     def call_off() -> None:
-        with suppress(ValueError):  # the import has removed it
+        with suppress(ValueError):  # the import may already have removed the finder
             sys.meta_path.remove(finder)
 
     return lambda: sys.meta_path.insert(0, finder), call_off

@@ -34,7 +34,7 @@ def _values(node: Any) -> Iterator[Any]:
         if name.startswith(_RAW):
             try:
                 raw = getattr(node, name)
-            except RuntimeError:  # the backward pass has run and freed it
+            except RuntimeError:  # the backward pass has freed the tensor
                 continue
             several: list[Any] = [*raw] if isinstance(raw, tuple | list) else [raw]
             for saved in several:

@@ -89,7 +89,7 @@ class ScopeStack:
         self._exit = None
         scope = SCOPE()
         if not self._has_opened(scope):
-            scope = close_abandoned()  # inner blocks whose `__exit__` never ran
+            scope = close_abandoned()  # closes inner blocks whose `__exit__` never ran
             if not self._has_opened(scope):
                 raise RuntimeError(message)
         close(scope)

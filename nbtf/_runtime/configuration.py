@@ -80,7 +80,7 @@ class Configuration:
         self.shares_simulated_gpus = False
         """Whether another library uses the same GPUs, by CUDA's numbers."""
         self.cards: dict[PhysicalDevice, PhysicalGPU] = {}
-        self.remote: dict[PhysicalDevice, PhysicalGPU] = {}  # on other hosts; `tf.config` does not list them
+        self.remote: dict[PhysicalDevice, PhysicalGPU] = {}  # cards on other hosts, which `tf.config` does not list
         self.visible: list[PhysicalDevice] = []
         self.logical: dict[PhysicalDevice, list[LogicalDeviceConfiguration]] = {}
         self.growth: dict[PhysicalDevice, bool] = {}

@@ -90,7 +90,7 @@ class Context:
         self.log: Callable[[str, str], object] | None = None
         self.watched = False
         self.last_recorder: Recorder | None = None
-        self.replacements = 0  # of strategy devices: functions traced earlier hold the variables of earlier devices
+        self.replacements = 0  # counts replaced strategy devices: functions traced earlier have outdated variables
         self.cluster: Any = None  # the connected cluster, as `_cluster.controller` defines it
         self.default_graph: Callable[[], Any] | None = None  # set by programs that disable eager execution
         self.endings: list[Callable[[], object]] = []  # called when the context ends
@@ -139,7 +139,8 @@ class Context:
             if self.machine is None:
                 gpus, options = self.gpus.configured(), self.logical_devices.memory_options()
                 self._use(self.logical_devices.make(gpus, [options] * len(gpus)))
-                self.gpus.start([options] * len(self.gpus.made))  # as in TensorFlow, even if they are never used
+                # As in TensorFlow, GPUs that are never used are started as well.
+                self.gpus.start([options] * len(self.gpus.made))
         return self.devices
 
     def session_gpus(self, requested_gpus: Sequence[LogicalGPU], count: int, options: MemoryOptions) -> list[Device]:

@@ -152,7 +152,7 @@ def constant_of(array: np.ndarray[Any, Any], dtype: DType, value: Any = None, re
         tensor._device = current_device
         tensor._watch = None
         return tensor
-    current_device = HERE.first if scope is None else scope.lane  # or the owner of the scope, once it is destroyed
+    current_device = HERE.first if scope is None else scope.lane  # the lane is the scope's owner once that is destroyed
     if getattr(current_device, "is_exact", False) and current_device in HERE.elsewhere and dtype not in HOST_DTYPES:
         label = Label(EAGER_CONST.type, dtype.name, array.shape)
         return tensor_of(current_device.put_lasting(array, label), dtype, current_device)

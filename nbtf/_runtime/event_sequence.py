@@ -176,7 +176,8 @@ class Events(Sequence[Event]):
         """The lowest and highest number of these events; no other kept event has a number in this range."""
         if not self:
             return 0, -1
-        if self._begin == 0 and len(self) == self.recording.length:  # needs no event objects
+        # The recording knows its range without event objects.
+        if self._begin == 0 and len(self) == self.recording.length:
             return self.recording.first, self._segments[-1].high
         return self[0].seq, self[-1].seq
 
@@ -220,7 +221,8 @@ class Events(Sequence[Event]):
         positions = range(self._begin, self._begin + self._length)[index]  # pyright: ignore[reportArgumentType]
         if isinstance(positions, int):
             at = bisect_right(self._ends, positions)
-            return self._build_events(at)[positions - self._ends[at]]  # a negative index from the segment's end
+            # The index is negative: it counts from the segment's end.
+            return self._build_events(at)[positions - self._ends[at]]
         if positions.step == 1:
             return Events(self._segments, positions.start, len(positions), self.recording)
         return tuple(self)[index]  # pyright: ignore[reportArgumentType, reportCallIssue]

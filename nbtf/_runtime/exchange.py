@@ -16,8 +16,8 @@ from nbtf.errors import InvalidArgumentError, UnimplementedError
 
 CPU, CUDA = 1, 2
 """Device kinds in exported tensors. Source: `DLDeviceType`, dlpack.h 1.0."""
-_ON_CUDA = frozenset({CUDA, 13})  # and managed memory, which CUDA migrates between host and GPU
-_ON_HOST = frozenset({CPU, 3})  # and page-locked host memory
+_ON_CUDA = frozenset({CUDA, 13})  # 13 is managed memory, which CUDA migrates between host and GPU
+_ON_HOST = frozenset({CPU, 3})  # 3 is page-locked host memory
 
 
 def place_of(buffer: Any) -> Device:

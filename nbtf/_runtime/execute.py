@@ -147,7 +147,7 @@ def _place_op(
         return device, context.host, reason if has_reason else on_host(reason, results[0].name)
     if not device.holds_text:
         if string in dtypes or string in results:
-            return device, context.host, reason  # its results are plain numbers, such as shapes
+            return device, context.host, reason  # the results are plain numbers, such as shapes
         device.check_holds(*dtypes, *results)
     return device, device, reason
 
@@ -251,7 +251,7 @@ def _wrapped(error: OpError, op: OpRecord, wrapper: str, device: Device, call: s
     if is_of_cluster(error):
         return error
     if scope is not None and scope.node is not None:
-        return error  # the session names the node
+        return error  # the session adds the name of the node
     message, newline, hint = error.message.partition("\n")  # nbtf's hint comes after TensorFlow's message
     text = f"{{{{function_node {wrapper}_device_{device.name}}}}} {message} [Op:{op.type}]{call}"
     return type(error)(None, None, text + newline + hint)

@@ -111,7 +111,7 @@ class GPUs:
         """Lets the first GPUs map memory with the given options; those already started are unchanged."""
         new = [*zip(count(), self.made, options)][self._claimed :]
         self._claimed += len(new)
-        waiting = [(at, gpu, its) for at, gpu, its in new if not gpu.started]  # an op may have started it
+        waiting = [(at, gpu, its) for at, gpu, its in new if not gpu.started]  # an op may have started the GPU already
         for at, gpu, its_options in waiting:
             if self._options[at] != its_options:
                 wish = LogicalGPU(self.made_from[at], self._wishes[at])

@@ -274,7 +274,7 @@ def _from_other(value: Any, dtype: DType | None) -> tuple[Array, DType]:
         if not value.is_fully_defined():
             raise ValueError(f"Cannot convert a partially known TensorShape {value} to a Tensor.")
         return _from_python(value.as_list(), dtype or int32, dtype)
-    if _letter_of(value):  # subclasses, such as enums
+    if _letter_of(value):  # instances of subclasses, such as enums
         return _from_leaves(value, dtype)
     if isinstance(value, Sequence):
         return host_array(list(cast("Sequence[Any]", value)), dtype)

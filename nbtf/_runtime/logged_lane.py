@@ -14,7 +14,7 @@ from nbtf._runtime.scopes import EMPTY, Scope
 def logs(op_type: str, device: Device) -> bool:
     """Prints an op's line before the op runs; returns whether a log is set."""
     log = CURRENT.context.log
-    if log is None:  # another thread has just removed it
+    if log is None:  # another thread has just removed the log
         return False
     log(op_type, device.name)
     return True

@@ -272,7 +272,7 @@ class Recorder:
         while batches and self._kept_events - batches[0].events >= self._capacity:
             self._let_pass(batches[0])
             densities = self._densities.with_work(*batches[0].work())
-            # As above, without calls and loops.
+            # No calls or loops here either, so that an interrupt cannot split the change.
             self._kept_events -= batches[0].events
             del batches[0]
             self._densities = densities

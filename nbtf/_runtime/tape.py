@@ -211,7 +211,7 @@ class Tape:
         """Discards everything, including what it watches: the tensors' token becomes invalid."""
         for store in (self.entries, self.reads, self.values, self.variables):
             store.clear()
-        self.token = self.hearing = ref(self, id)  # the callback makes it a new object; a plain `ref` would be shared
+        self.token = self.hearing = ref(self, id)  # with a callback, `ref` returns a new object instead of a shared one
         self.of_variable = object()
 
     # Watching

@@ -92,7 +92,7 @@ class _Columns:
         self._notes: list[Sequence[NDArray[Any]]] = []
         self._constants: list[tuple[int, float, float, float, int]] = []
         self._positions: dict[tuple[int, int], int] = {}  # index of the last fact of each kind of note; -1 for none
-        self._kept: list[object] = []  # keeps objects alive whose ids are in keys
+        self._kept: list[object] = []  # keeps the objects alive whose ids are keys
         self._placed: dict[tuple[Any, ...], list[Reason]] = {}  # placements of other libraries' ops, one note per event
 
     def take(self, batch: Batch, is_clocked: bool = True) -> None:

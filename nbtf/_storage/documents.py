@@ -60,7 +60,7 @@ def as_document(
         parse_document(content, "the document", schema)
     except RefusedFileError as error:
         if isinstance(error.__cause__, UnsavableError):
-            raise error.__cause__ from None  # an exceeded limit, whose error has advice
+            raise error.__cause__ from None  # the error about an exceeded limit contains advice
         raise UnsavableError(f"it could not be read back, since {error}") from error
     return content
 

@@ -71,7 +71,7 @@ def make_folder(
         try:
             os.mkdir(path)
             if os.name != "nt":  # Windows cannot open folders
-                with contextlib.suppress(FileNotFoundError):  # a sweep removed it
+                with contextlib.suppress(FileNotFoundError):  # a sweep may have removed the folder
                     descriptor = os.open(path, os.O_RDONLY)
                 if descriptor is None or not claim(descriptor, path):
                     continue

@@ -204,7 +204,7 @@ def _publish(raw: io.FileIO, draft: str, target: str, exclusive: bool) -> None:
         os.link(draft, target)
     except FileExistsError:
         raise
-    except OSError:  # a file system without hard links
+    except OSError:  # the file system has no hard links
         if os.path.lexists(target):
             raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), target) from None
         os.replace(draft, target)

@@ -163,7 +163,7 @@ class _Cells:
     def __init__(self, notebook: Any, conditions: Conditions) -> None:
         from nbclient import NotebookClient
 
-        v4: Any = importlib.import_module("nbformat.v4")  # has no type annotations
+        v4: Any = importlib.import_module("nbformat.v4")  # nbformat has no type annotations
         self._copy: Any = v4.new_notebook(cells=[v4.new_code_cell(), *map(_copied(v4), code_cells(notebook))])
         self._replies: dict[int, Any] = {}
         self._conditions = conditions
@@ -210,7 +210,7 @@ class _Cells:
         while True:
             await asyncio.sleep(WAKE_SECONDS)
             for channel in (self.client.kc.shell_channel, self.client.kc.iopub_channel):
-                await channel.socket.poll(1)  # one millisecond; polling is what notices a message that has arrived
+                await channel.socket.poll(1)  # one millisecond; only polling notices a message that has arrived
 
     async def execute_helper(self, code: str) -> CellRun:
         """Executes code that does not belong to the notebook."""

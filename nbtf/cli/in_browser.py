@@ -38,7 +38,8 @@ def in_browser(notebook: Any) -> Any:
       notebook: as nbformat reads it; not changed.
     """
     page_notebook = copy.deepcopy(notebook)
-    page_notebook.cells = [cell for cell in page_notebook.cells if not is_install_cell(cell)]  # hidden, so never run
+    # A hidden cell would not be run.
+    page_notebook.cells = [cell for cell in page_notebook.cells if not is_install_cell(cell)]
     language = language_of(page_notebook)
     says = SAYS.get(language, SAYS[""])
     unknown: set[str] = set()

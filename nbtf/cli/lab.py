@@ -56,7 +56,7 @@ def lab(chosen: argparse.Namespace) -> int:
     originals = lessons()
     language = choose_language(originals, chosen.language, os.environ.get(VARIABLE, ""))
     if chosen.language is not None:
-        os.environ[VARIABLE] = chosen.language  # the views in the kernels use it as well
+        os.environ[VARIABLE] = chosen.language  # kernels inherit it, so views use this language as well
     copies = copy_tutorials(originals, chosen.dir)
     first = next(lesson.relative_path for lesson in originals if lesson.language == language)
     print(describe_copies(copies, chosen.dir, first), flush=True)  # signing and JupyterLab take some seconds
@@ -202,7 +202,8 @@ def jupyter_command(folder: Path, notebook: str, no_browser: bool, options: Sequ
     if no_browser:
         command.append("--no-browser")
     if hasattr(os, "geteuid") and os.geteuid() == 0:
-        command.append("--allow-root")  # the usual user in a container; JupyterLab refuses to start otherwise
+        # Root is the usual user in a container, and JupyterLab otherwise refuses to start.
+        command.append("--allow-root")
     return [*command, *options]
 
 

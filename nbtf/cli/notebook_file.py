@@ -19,12 +19,12 @@ def read(path: Path) -> Any:
     Raises:
       CommandError: if it cannot be read, is not a notebook, or is not in Python.
     """
-    nbformat: Any = importlib.import_module("nbformat")  # has no type annotations
+    nbformat: Any = importlib.import_module("nbformat")  # nbformat has no type annotations
     try:
         with reading(path):
             text = read_text(path)
         notebook = nbformat.reads(text, as_version=4)
-        del text  # it is as large as the notebook
+        del text  # the text is as large as the notebook
     except CommandError:
         raise
     except Exception as error:  # old formats are converted before any check, which may raise anything
@@ -104,7 +104,7 @@ def _is_texts(value: Any) -> bool:
 
 def as_text(notebook: Any) -> str:
     """Returns the text of the notebook's file."""
-    nbformat: Any = importlib.import_module("nbformat")  # has no type annotations
+    nbformat: Any = importlib.import_module("nbformat")  # nbformat has no type annotations
     return nbformat.writes(notebook) + "\n"
 
 

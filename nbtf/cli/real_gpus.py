@@ -82,7 +82,7 @@ def driver_version(file: Path = DRIVER_FILE) -> str | None:
         match = re.search(r"\b(\d+\.\d+(?:\.\d+)?)\b", file.read_text(errors="replace"))
         return match[1] if match else "unknown"
     library = "nvcuda" if sys.platform == "win32" else "cuda"
-    return "unknown" if ctypes.util.find_library(library) else None  # Windows and WSL do not have the file
+    return "unknown" if ctypes.util.find_library(library) else None  # Windows and WSL have no version file
 
 
 def cupy_packages() -> list[CuPy]:

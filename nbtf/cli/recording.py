@@ -51,7 +51,7 @@ def execute(notebook: Any, folder: Path, seconds: int | None = CELL_SECONDS) -> 
             raise CommandError(f"a cell raised {run.error.name}: {run.error.text}\n{source_lines}")
         cells.append(run)
 
-    with contextlib.suppress(KernelDiedError):  # `keep` has already reported it
+    with contextlib.suppress(KernelDiedError):  # `keep` has already reported the error
         notebook.metadata.update(execution.run_to_end(notebook, conditions, keep))
     for count, run in enumerate(cells, start=1):
         notebook.cells[run.index].update(outputs=run.outputs, execution_count=count)
@@ -74,7 +74,7 @@ def tidy(notebook: Any) -> list[str]:
         if data.get(VIEW, {}).get("model_id") in models:
             data.pop(VIEW)
         if _OURS in data.get(_SVG, ""):
-            data.pop("text/html", None)  # viewers of files prefer it to the picture, and some then show no image
+            data.pop("text/html", None)  # some viewers prefer HTML to the picture, and then show no image
             data[_SVG] = _BETWEEN_MARKS.sub(">\n", data[_SVG])
     nbytes = size(notebook)
     return [f"it has {nbytes // 1000} KB, more than {LARGEST // 1000}: slow to open"] if nbytes > LARGEST else []

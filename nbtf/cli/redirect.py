@@ -38,7 +38,7 @@ def install(shell: Any, tensorflow_1: bool = False) -> None:
       tensorflow_1: whether `import tensorflow as tf` means TensorFlow 1, whose ops build the default graph.
     """
     if tensorflow_1:
-        importlib.import_module("nbtf.compat.v1")  # importing it switches to graphs
+        importlib.import_module("nbtf.compat.v1")  # this import switches to graphs
     AliasFinder("tensorflow", old_counterpart if tensorflow_1 else counterpart).install()
     leave_out_commands(shell)
 

@@ -78,7 +78,7 @@ def run(chosen: argparse.Namespace) -> int:
     try:
         execution.run_to_end(notebook, conditions, report.add)
     except KernelDiedError:
-        pass  # the report includes it, and counts the cells after it
+        pass  # the report includes this cell, and counts the cells after it
     try:
         if chosen.output is not None:
             write(chosen.output, report.executed)

@@ -63,7 +63,7 @@ class CellHooks:
             self._shell.ast_transformers.append(_InterruptedCell(self._shell))
         if event == "post_run_cell" and result is not None and result.success:
             fail_cell(self._shell, result, KeyboardInterrupt())
-        self._interrupted = event == "post_execute"  # it has no result; the cell's next hook does
+        self._interrupted = event == "post_execute"  # this event has no result; the cell's next hook has one
 
 
 class _InterruptedCell(ast.NodeTransformer):

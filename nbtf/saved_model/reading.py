@@ -80,7 +80,8 @@ def load(export_dir: str | os.PathLike[str], tags: Any = None, options: Any = No
     with refusing(folder, "cannot be loaded"), allowing(sum(array.nbytes for array in values.values())):
         root = reader.root(document["root"])
         signatures = {name: reader.signature(name, root, entry) for name, entry in document["signatures"].items()}
-        object.__setattr__(root, "signatures", SignatureMap(signatures))  # a layer would search it for weights
+        # Set directly, because a layer would search the value for weights.
+        object.__setattr__(root, "signatures", SignatureMap(signatures))
     return root
 
 

@@ -110,7 +110,7 @@ class CheckpointManager:
         count = self._checkpoint._count_save()
         number = count if checkpoint_number is None else int(checkpoint_number)
         path = self._checkpoint.write(os.path.join(self._directory, f"{self._name}-{number}"))
-        self._times.pop(path, None)  # so that it is inserted at the end
+        self._times.pop(path, None)  # removed first, so that it is inserted at the end
         self._times[path] = time.time()
         self._latest = path
         self._note()  # before deleting, because the state file must not name deleted files

@@ -82,7 +82,7 @@ class Restoration:
             get_logger().warning(_INCONSISTENT, matched, value)
             return True
         if isinstance(value, list | tuple | dict) and not isinstance(value, TrackedList | TrackedDict):
-            return self._match_parts(number, value)  # the containing object triggers another match
+            return self._match_parts(number, value)  # the object that contains it triggers another match
         if matched is None:
             self.objects[number] = weakref.ref(value)
             if isinstance(value, Variable | Iterator):

@@ -308,16 +308,16 @@ class BFCAllocator(JournalKeeper, Pool):
         try:
             raise interrupt
         finally:
-            del interrupt, chunk  # the traceback keeps this frame
+            del interrupt, chunk  # the traceback keeps this frame alive
 
     def _do_frees(self) -> None:
         """Performs the pending frees in the order in which they arrived."""
         pending = self._pending
         while pending:
             try:
-                is_held = pending[0].in_use  # False if it was freed before
+                is_held = pending[0].in_use  # False if the chunk was freed before
             except AttributeError:
-                is_held = False  # an interrupt came before it was granted
+                is_held = False  # an interrupt came before the chunk was granted
             if not is_held or self._merge(pending[0]):
                 del pending[0]
 
@@ -336,7 +336,7 @@ class BFCAllocator(JournalKeeper, Pool):
         if not previous.in_use:
             high = bisect_left(free, (previous.size, previous.address))
             if not 0 <= low < high:
-                low, high = high, low  # the lower of two, or the only one, is `low`
+                low, high = high, low  # `low` is the lower of two entries, or the only one
             size += previous.size
             old = (handle, requested, old)
             address, handle, requested = previous.address, previous.handle, previous.requested
@@ -345,7 +345,7 @@ class BFCAllocator(JournalKeeper, Pool):
         hole.address, hole.size, hole.handle, hole.requested = address, size, handle, requested
         hole.prev, hole.next, hole.region, hole.in_use, hole.label = previous, following, block.region, False, None
         entry = (size, address, hole)
-        at = bisect_left(free, entry)  # to the right of the two merged entries, since it is larger
+        at = bisect_left(free, entry)  # the new entry is larger than the two merged ones, so it comes after them
         entries = None
         if high > low:
             entries = (*free[low + 1 : high], *free[high + 1 : at], entry)

@@ -73,7 +73,7 @@ class CachingAllocator(TellingSegments):
                 failure = self._all_or_none(self._grant, allocation)
             if failure is None:
                 return allocation
-        except BaseException:  # an interrupt: the traceback keeps this frame
+        except BaseException:  # after an interrupt, the traceback keeps this frame alive
             del allocation
             raise
         raise OutOfDeviceMemory(failure)
@@ -269,7 +269,7 @@ class CachingAllocator(TellingSegments):
     def _do_frees(self) -> None:
         """Performs the pending frees in the order in which they arrived."""
         while self._pending:
-            block = getattr(self._pending[0], "block", None)  # missing after an interrupt
+            block = getattr(self._pending[0], "block", None)  # the block is missing after an interrupt
             if block is not None:
                 self._all_or_none(self._end_use, self._pending[0], block)
                 self._held.pop(block, None)

@@ -274,7 +274,7 @@ class CudaGPU(GPU):
                         raise LookupError
                     return array, buffer._allocation
             if array.base is not None and memory.size >= array.nbytes + _WASTED:
-                array = array.copy()  # the road copies it as well
+                array = array.copy()  # as on the road
             return array, self._memory_manager.charge(array, purpose)
         except Exception:  # the road raises the proper error
             raise LookupError from None
@@ -327,7 +327,7 @@ class CudaGPU(GPU):
     def close(self) -> None:
         """Releases idle memory to the card; memory that tensors still hold is released with them."""
         guard, self.lane = self._guard, False
-        self.constants.clear()  # they reference the device, which references them
+        self.constants.clear()  # constants and device refer to each other
         if guard is None:
             return
         with suppress(Exception):
@@ -352,7 +352,7 @@ class CudaGPU(GPU):
 
     def lose(self, error: OpError) -> None:
         """Makes every later call fail at once with an error like this one."""
-        self._lost = type(error)(None, None, error.message)  # a new error, which keeps no frames alive
+        self._lost = type(error)(None, None, error.message)  # a new error object, which keeps no frames alive
         self._guard, self.lane = None, False
 
     # Errors

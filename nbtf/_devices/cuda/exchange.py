@@ -71,7 +71,7 @@ def _with_stream_of(device: CudaGPU, do: Callable[[], Any], after_the_user: bool
             device.events.wait(event)
         return do()
     except Exception as error:
-        if hasattr(error, "status"):  # an error of CUDA itself
+        if hasattr(error, "status"):  # errors of CUDA itself have a status
             raise device.explained(error) from None
         raise
     finally:

@@ -27,7 +27,7 @@ class Externals:
         if not nbytes:
             return None
         external = External(nbytes)
-        self._alive.add(ref(external, self._alive.discard))  # no Python frame runs when it dies
+        self._alive.add(ref(external, self._alive.discard))  # a C callback: no Python frame runs when the object dies
         return external
 
     def nbytes(self) -> int:

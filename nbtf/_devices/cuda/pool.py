@@ -42,7 +42,7 @@ class PoolMemory:
         self._pool = pool = (bound or cupy.cuda.MemoryPool)()
         if self._seeded:
             limit = self._seed(limit)
-        pool.set_limit(size=limit)  # always: otherwise CuPy applies CUPY_GPU_MEMORY_LIMIT to the pool
+        pool.set_limit(size=limit)  # set in any case: otherwise CuPy applies CUPY_GPU_MEMORY_LIMIT
         self.limit = limit
         self._alive: set[ref[Held]] = set()
         self.peak = self.num_allocs = self.largest = 0
@@ -94,7 +94,7 @@ class PoolMemory:
         if not array.nbytes:
             return None
         memory = Held(array, purpose, self)
-        self._alive.add(ref(memory, self._alive.discard))  # no Python frame runs when it dies
+        self._alive.add(ref(memory, self._alive.discard))  # a C callback: no Python frame runs when the array dies
         return memory
 
     def _alive_memory(self) -> list[Held]:
@@ -107,7 +107,7 @@ class PoolMemory:
             return self._pool.used_bytes(), self._pool.total_bytes()
         runtime = self._cupy.cuda.runtime
         device = runtime.getDevice()
-        runtime.setDevice(self._ordinal)  # such a pool reports the figures of the current device
+        runtime.setDevice(self._ordinal)  # CuPy's pool reports the figures of the current device
         try:
             return self._pool.used_bytes(), self._pool.total_bytes()
         finally:

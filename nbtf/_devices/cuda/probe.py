@@ -108,12 +108,12 @@ def look(load: Callable[[], Any] = load_cupy, driver: Callable[[str], object] = 
     """
     try:
         installed = find_spec("cupy") is not None
-    except (ImportError, ValueError):  # a half-removed package
+    except (ImportError, ValueError):  # a package that is only partly removed
         installed = False
     if not installed:
         return Probe((), "CuPy is not installed.")
     try:
-        driver(_DRIVER)  # takes a hundredth of the time of importing CuPy
+        driver(_DRIVER)  # this check takes a hundredth of the time of importing CuPy
     except OSError:
         return Probe((), f"There is no NVIDIA driver: {_DRIVER} cannot be loaded.")
     with warnings.catch_warnings(record=True) as caught:

@@ -135,7 +135,7 @@ def _workers(torch: Any) -> tuple[int, int]:
     return workers.count, workers.batches
 
 
-@cautious(lambda: 0)  # older releases do not count
+@cautious(lambda: 0)  # older releases do not count requests
 def _allocations(library: PyTorch, torch: Any) -> int:
     """Returns how often any thread has requested memory of a card."""
     statistics = torch.cuda.memory_stats

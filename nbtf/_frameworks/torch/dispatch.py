@@ -183,7 +183,7 @@ class Hearing:
         name = getattr(function, "__qualname__", type(function).__name__)
         call_site, reason = self.origins.of_region(region.frame.f_back, region.following, name)
         begin = call_site, region.first, region.began_at, None
-        if "result" not in region.frame.f_locals:  # the call raised an error
+        if "result" not in region.frame.f_locals:  # without a result, the call raised an error
             self._note_failure(observers, _REGION, reason, begin, (), {})
             return
         results = _results(result)
@@ -253,7 +253,7 @@ class Hearing:
 
     def _run_aside(self, operator: Operator, func: Any, args: Any, kwargs: Any) -> Any:
         """Runs calls that are not ops: optimizer steps, queries, functions of several ops, compiled functions."""
-        if operator.action == COMPOSITE and not self.regions:  # inference mode does not split it into ops
+        if operator.action == COMPOSITE and not self.regions:  # inference mode does not split such a call into ops
             with self:  # pyright: ignore[reportGeneralTypeIssues]  # it is a mode
                 result = func.decompose(*args, **kwargs)
             return func(*args, **kwargs) if result is NotImplemented else result

@@ -90,7 +90,7 @@ def asks_for_device(frame: Any) -> bool:
     keywords = _keywords(frame.f_code, frame.f_lasti)
     if keywords is not None and "device" not in keywords:
         return False
-    device = frame.f_locals.get("device", _NOT_THERE)  # of a function that passes on its arguments
+    device = frame.f_locals.get("device", _NOT_THERE)  # the argument of a function that passes its arguments on
     return device is not None and not (keywords is None and device is _NOT_THERE)
 
 
@@ -113,7 +113,7 @@ def _read_keywords(code: CodeType, at: int) -> tuple[str, ...] | None:
         if instruction.offset == at:
             if instruction.opname == "CALL_FUNCTION_EX":
                 return None
-            if instruction.opname == "CALL_KW":  # since Python 3.13
+            if instruction.opname == "CALL_KW":  # the instruction since Python 3.13
                 return tuple(earlier[-1].argval)
             names = [each for each in earlier[-2:] if each.opname == "KW_NAMES"]
             return tuple(code.co_consts[names[0].arg]) if names else ()

@@ -25,7 +25,7 @@ class PyTorch(Framework):
 
     def _card(self, number: int) -> Card:
         properties = self._module.cuda.get_device_properties(number)
-        uuid = getattr(properties, "uuid", None)  # older releases do not report it
+        uuid = getattr(properties, "uuid", None)  # older releases do not report a UUID
         total = getattr(properties, "total_memory", None)
         return Card(number, getattr(properties, "name", ""), None if uuid is None else f"GPU-{uuid}", total)
 
@@ -72,7 +72,7 @@ class PyTorch(Framework):
         """Whether it can use a card on this machine; the query starts none."""
         try:
             return self._module.cuda.is_initialized() or self._module.cuda.device_count() > 0
-        except Exception:  # its import is unfinished
+        except Exception:  # the import of PyTorch is unfinished
             return False
 
     @cautious(lambda: None)

@@ -43,7 +43,7 @@ def _command(path: Path, line: int, heading: str, message: str) -> str:
     start = os.environ.get("GITHUB_WORKSPACE") or os.getcwd()
     try:
         file = Path(os.path.relpath(path, start)).as_posix()
-    except ValueError:  # on another drive, on Windows
+    except ValueError:  # on Windows, the file may be on another drive
         file = path.as_posix()
     properties = f"file={_property(file)},line={line},title={_property(printable(heading))}"
     return f"::error {properties}::{_data(printable(message))}"

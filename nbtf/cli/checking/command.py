@@ -183,7 +183,7 @@ def say(line: str) -> None:
         raise
     except OSError as error:
         with contextlib.suppress(OSError):
-            sys.stdout.close()  # its buffered text cannot be written either
+            sys.stdout.close()  # the buffered text cannot be written either
         raise CommandError(f"cannot write to standard output: {error.strerror}") from error
 
 

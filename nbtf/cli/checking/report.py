@@ -69,7 +69,7 @@ def _copies(folder: Path, paths: list[Path]) -> list[Path]:
         return []
     try:
         above = Path(commonpath([path.parent for path in full_paths]))
-    except ValueError:  # on several drives, on Windows
+    except ValueError:  # on Windows, the files may be on several drives
         return [folder / str(number) / path.name for number, path in enumerate(paths, start=1)]
     return [folder / path.relative_to(above) for path in full_paths]
 

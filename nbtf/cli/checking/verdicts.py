@@ -41,7 +41,8 @@ class CellVerdict:
     state: State
     lines: list[str] = field(default_factory=list[str])
     notes: list[str] = field(default_factory=list[str])
-    recorded: list[Output] = field(default_factory=list[Output], repr=False)  # asyncio prints the results of its tasks
+    # Not in the repr, because asyncio prints results of tasks.
+    recorded: list[Output] = field(default_factory=list[Output], repr=False)
     printed: list[Output] = field(default_factory=list[Output], repr=False)
     seconds: float = 0.0
     missing: list[str] = field(default_factory=list[str])

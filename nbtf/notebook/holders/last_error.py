@@ -48,7 +48,7 @@ def forget(shell: Any) -> bool:
     """Forgets the last error, so that `%tb` and `%debug` no longer find it. Returns whether there was one."""
     was_there = any(value is not None for _, value in references(shell))
     for frame in frames(shell):
-        with suppress(RuntimeError):  # the frame is running after all
+        with suppress(RuntimeError):  # the frame may be running after all
             frame.clear()
         if sys.version_info < (3, 13):
             _ = frame.f_locals  # refreshes IPython's view of the variables, which are now gone

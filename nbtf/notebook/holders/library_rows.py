@@ -227,6 +227,6 @@ def addresses(device: str) -> list[range]:
     """Returns the address ranges of a GPU's tensors on its card, if its allocator reports addresses."""
     try:
         pieces = runtime.memory_pieces(device)
-    except ValueError:  # it has not started
+    except ValueError:  # the device has not started
         return []
     return [range(piece.offset, piece.offset + piece.nbytes) for piece, _ in pieces]

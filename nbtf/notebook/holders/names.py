@@ -280,7 +280,7 @@ def below(path: AccessPath, obj: Any, reference: Reference, noun: str, via: tupl
 
 def _container(path: AccessPath, cls: type[Any], noun: str) -> tuple[str, str]:
     """Returns the container of an object's referent, and the referent's role in it."""
-    if noun and noun != WEIGHTS:  # even inside of a model
+    if noun and noun != WEIGHTS:  # this applies even inside a model
         return path.body, noun
     if issubclass(cls, ModuleType):
         return "", ""

@@ -167,7 +167,8 @@ class Graph:
     def _holdings(self, obj: Any, parent: Any) -> Sequence[runtime.Holding]:
         for cls, look in self._kinds:
             if issubclass(type(obj), cls):
-                return () if issubclass(type(parent), HOLDERS) else look(obj)  # the array behind a tensor belongs to it
+                # The array behind a tensor belongs to the tensor.
+                return () if issubclass(type(parent), HOLDERS) else look(obj)
         holding = runtime.holding(obj)
         return () if holding is None else (holding,)
 

@@ -79,7 +79,8 @@ class _Timeline:
         duration = seconds * 1e6
         begin = self._at(event) - (0.0 if modelled else duration) if event.start is None else event.start * 1e6
         free = self._free_from.get(track, 0.0)
-        on_clock = runtime.short_name(device) in self._simulated  # there, an op without a duration has no start either
+        # On the modelled clock, an op without a duration has no start either.
+        on_clock = runtime.short_name(device) in self._simulated
         start = free if on_clock and event.start is None else max(begin, free)
         self._free_from[track] = start + duration
         code = self._code_line(event.site)

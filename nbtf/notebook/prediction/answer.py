@@ -67,7 +67,8 @@ class Prediction:
             is_whole = first.is_whole and not left_out.has_ops
             return {**ends, "peak": None, "verdict": "" if is_whole else IN_PART}
         needed = first if first.fits else program.run(total=UNLIMITED)
-        if needed.peak is None or (needed.stopped and not first.stopped):  # it is only known that it does not fit
+        # All that is known is that the program does not fit.
+        if needed.peak is None or (needed.stopped and not first.stopped):
             needed = first
         batch = BatchSize(program.cells, self._request["batch_name"])
         if self._request["batches"] and not batch:

@@ -97,9 +97,9 @@ class Program:
         self.limit: TimeLimit = limit or TimeLimit(0)
         self._shell: Any = InteractiveShell.instance()
         self._shell.compile.get_code_name = self._code_name
-        self._shell.showtraceback = _show_nothing  # its output would be discarded, and takes time
+        self._shell.showtraceback = _show_nothing  # tracebacks would be discarded, and take time
         self._number = 0
-        self._until = 0.0  # of the processor's time: a busy computer must not end a loop earlier
+        self._until = 0.0  # in processor time: a busy computer must not end a loop earlier
 
     def run(
         self,
@@ -188,7 +188,7 @@ class Program:
         try:
             with self.limit.interrupting():
                 result = self._shell.run_cell(_LEFT_OUT.sub("", cell.source), store_history=False)
-        except TimeUp as error:  # raised outside of the cell's code
+        except TimeUp as error:  # raised outside the cell's code
             return error
         return result.error_before_exec or result.error_in_exec
 

@@ -142,7 +142,7 @@ def map_facts(snapshot: runtime.Snapshot, devices: Iterable[runtime.DeviceInfo] 
         for name in (flow.source, flow.target):
             of(name)
     for name, levels in _levels(snapshot).items():
-        if not of(name).is_lost:  # the memory of a lost device is gone
+        if not of(name).is_lost:  # a lost device has no memory
             of(name).levels, of(name).in_use = levels, levels[-1]
     ordered = sorted(facts.values(), key=lambda device: in_order(device.name))
     return MapFacts(

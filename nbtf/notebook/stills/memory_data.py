@@ -60,7 +60,7 @@ def memory_data(
 def _refusal(
     history: MemoryHistory, refusal: Refusal, fits: Fits | None, words: Words, code_line: CodeLine
 ) -> dict[str, Any]:
-    is_last = refusal is history.refusals[-1]  # only the last one has space for hints
+    is_last = refusal is history.refusals[-1]  # hints are shown for the last failed request only
     return {
         "step": refusal.step,
         "nbytes": refusal.event.nbytes,

@@ -134,7 +134,7 @@ class _Overview:
         offset, nbytes, state, requested, op, shape, _, holder = chunk
         x, long = MARGIN + (start + offset) * self._scale, nbytes * self._scale
         if long < 0.05:
-            return  # too narrow for any screen
+            return  # too narrow to be visible on any screen
         if state == _FREE:
             words = f"{self._words['free']}: {nbytes:,} B"
             self._marks.append(Rectangle(x, y, long, _BAR, "hatch", opacity=0.45, title=words))

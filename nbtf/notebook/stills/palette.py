@@ -36,7 +36,7 @@ TOKENS = FILLS | {
     "on-tmp": _ON_LIGHT,
     "on-cpyf": Colour("#33240a", "#0b0e14"),
     "cpy": Colour("#8a6200", "#e3b341"),  # the outline of a copy
-    "hot": Colour("#c5221f", "#ff7b72"),  # failed, or not as asked
+    "hot": Colour("#c5221f", "#ff7b72"),  # failed, or not as requested
     "ok": Colour("#137a3d", "#56d364"),
     "focus": Colour("#0b57d0", "#8ab4ff"),  # chosen
     "ink": Colour("#1b1f26", "#e9ecf1"),

@@ -21,7 +21,7 @@ class Audience:
         """Starts without any view shown."""
         self.views = 0
         self.told = 0  # the number of the last state that was sent
-        self.nbytes = 0  # of the last message
+        self.nbytes = 0  # size of the last message
         self._reported = self._waiting = False
         self._panels: bool | None = None
 

@@ -38,7 +38,8 @@ def _list_difference(old: Sequence[Any], new: Sequence[Any]) -> Difference:
         return [first, first + common, list(new[common:])]
     changes = _changes({str(at): pair for at, pair in enumerate(zip(old, new, strict=True))})
     is_row = not any([_is_list(entry) or _is_object(entry) for entry in new])
-    return [list(new)] if is_row and 2 * len(changes) > len(new) else changes  # its indices would cost more
+    # The changed indices would take more space.
+    return [list(new)] if is_row and 2 * len(changes) > len(new) else changes
 
 
 def _changes(pairs: Mapping[str, tuple[Any, Any]]) -> dict[str, Difference]:

@@ -188,7 +188,7 @@ class Pump:
         if self.mode == "off" or self._stopped or not self._lock.acquire(blocking=wait):
             return
         try:
-            self._due = monotonic() + INTERVAL  # even if sending fails
+            self._due = monotonic() + INTERVAL  # set first, so that it holds even if sending fails
             self._send(holders)
             self._failures, self._said = 0, ""
         except Exception as error:

@@ -41,7 +41,7 @@ class RecordingAnswers:
         self.snapshot: runtime.Snapshot = snapshot
         self._memory = memory
         self._code_line = code_line
-        self._devices = runtime.devices()  # the current ones: a restart may replace them
+        self._devices = runtime.devices()  # the current devices, because a restart may replace them
 
     @cached_property
     def schedule(self) -> Schedule:

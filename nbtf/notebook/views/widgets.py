@@ -101,7 +101,8 @@ class View(Widget):
         self._pump: Pump = pump_of(session)
         self._esm, self._css = esm.script(self.module, self.drawn_by), esm.style(self.module)
         self._sent = state = self._pump.add(self.maps, only)
-        self._whole, self._differences = len(json.dumps(state)), 0  # bytes of the last whole state, and sent since
+        # Size of the last whole state, and of the differences sent since.
+        self._whole, self._differences = len(json.dumps(state)), 0
         # A page has one style per name: the style of an older view, saved in a notebook, must not replace this one.
         style = f"{type(self).__module__}.{type(self).__name__}-{crc32(self._css.encode()):08x}"
         super().__init__(state=state, texts=self._texts(state["lang"]), _anywidget_id=style)
@@ -129,7 +130,8 @@ class View(Widget):
         again. nbclient writes files without a page, so there the result is renewed. If a page may still connect, both
         happen. The picture is final once the runtime was restarted or the view was shown elsewhere.
         """
-        is_read_only = self.audience.views and self.audience.without_panels  # such pages cannot change the file
+        # Pages without panels cannot change the file.
+        is_read_only = self.audience.views and self.audience.without_panels
         if is_read_only or not self._output or self._drawn_at == self._moment():
             return
         if self.shown_in is not None and self.session.recorder.scenes[-1].machine != self.shown_in.machine:

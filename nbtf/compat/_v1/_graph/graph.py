@@ -141,7 +141,7 @@ class Graph(SymbolicGraph, Collections, Requests):
           specs: shape and dtype of each output.
         """
         outputs = [(TensorShape(dims), dtype) for dims, dtype in specs]
-        self.settle()  # create nodes for pending constants
+        self.settle()  # creates nodes for pending constants
         with self.inside():
             return self.add_known(Deferred(type, run), inputs, {}, type, lambda name: outputs).outputs
 

@@ -129,7 +129,8 @@ class Colocation:
             for name in (*node.colocated_with, node.name):
                 first = firsts.setdefault(name, node)
                 if first is not node:
-                    with suppress(InvalidArgumentError) if self._soft else nullcontext():  # soft: keep them separate
+                    # With soft placement, conflicting nodes stay separate.
+                    with suppress(InvalidArgumentError) if self._soft else nullcontext():
                         self._join(node, first, "")
 
     def _join(self, node: Operation, partner: Operation, prefix: str) -> None:

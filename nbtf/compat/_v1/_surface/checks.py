@@ -195,7 +195,7 @@ def add_check_numerics_ops() -> Operation:
                     message = f"{node.name}:{tensor.value_index}"
                     checks.append(nbtf.debugging.check_numerics(_symbolic(tensor), message))
     all_checks = group(*checks)
-    assert all_checks is not None  # a graph is being built
+    assert all_checks is not None  # not None, because a graph is being built
     return all_checks
 
 

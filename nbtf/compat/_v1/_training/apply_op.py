@@ -68,7 +68,7 @@ class ApplyOp(Op):
         for variable, value in zip(variables, new_values if self.many else [new_values], strict=True):
             allocation, shared = variable._allocation, value._allocation is variables[0]._allocation
             variable._take(value)
-            if shared:  # in place, so that each value keeps its memory
+            if shared:  # written in place, so that each value keeps its memory
                 variable._allocation = allocation
 
 

@@ -130,7 +130,8 @@ class ResourceVariable(Variable):
 
     def __isub__(self, other: Any) -> NoReturn:
         """Raises an error, because the name would refer to a tensor afterwards."""
-        raise _refused("variable -= value", "variable.assign_sub(value)", "variable * value")  # TensorFlow's own slip
+        # TensorFlow's own slip: `variable * value` instead of `variable - value`.
+        raise _refused("variable -= value", "variable.assign_sub(value)", "variable * value")
 
     def __imul__(self, other: Any) -> NoReturn:
         """Raises an error, because the name would refer to a tensor afterwards."""

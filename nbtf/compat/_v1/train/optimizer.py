@@ -55,7 +55,7 @@ class Optimizer:
     SETTINGS: tuple[str, ...] = ()
     """The names of the settings, in the order that the update expects; each is an attribute with a leading `_`."""
 
-    _starts: Mapping[str, float] = {}  # class default, never modified
+    _starts: Mapping[str, float] = {}  # a default shared by the class, never modified
     """The initial values of slots that do not start at 0."""
 
     update: Update

@@ -182,7 +182,7 @@ class RMSPropOptimizer(Optimizer):
     """
 
     SETTINGS: tuple[str, ...] = ("learning_rate", "decay", "momentum", "epsilon")
-    _starts: Mapping[str, float] = {"rms": 1.0}  # class default, never modified
+    _starts: Mapping[str, float] = {"rms": 1.0}  # a default shared by the class, never modified
 
     def __init__(
         self,

@@ -1,1 +1,1 @@
-"""Other machines: how a program uses the devices of tasks that are other processes."""
+"""Clusters: a program uses the devices of tasks, which are other processes on this machine or on others."""

@@ -72,7 +72,7 @@ def borrowed(package: bytes) -> Generator[None]:
 
 
 async def tell(version: str, package: bytes | None, seconds: float, dask_worker: Any = None) -> dict[str, Any]:
-    """Returns a worker's report about its host; `needs` is in it if nbtf has to be sent along.
+    """Returns a worker's report about its host; it contains `needs` if nbtf has to be sent along.
 
     Args:
       version: version of nbtf on the asking side.

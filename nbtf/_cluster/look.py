@@ -193,7 +193,7 @@ def _version() -> str:
 
 
 class _Answer(NamedTuple):
-    """A worker's name, address and answer, with a `problem` in it if there is none."""
+    """A worker's name, address and answer; an answer that did not arrive is replaced by its `problem`."""
 
     worker: str
     address: str

@@ -1,4 +1,4 @@
-"""What does NVIDIA's management library (NVML) report about this machine's cards? It only reads and needs no context.
+"""What does NVIDIA's management library (NVML) report about this machine's cards? Only reads, without a context.
 
 Any figure may be missing: in containers, on partitions of a card, on laptops. Then it is None, and `missing` gives the
 reason. Nothing in this file raises or prints. A reading takes the driver's lock, so it is repeated once per second at

@@ -1,4 +1,4 @@
-"""What does a simulated GPU charge to its card, since when, and which error does it raise when memory runs out?"""
+"""How much does a simulated GPU charge to its card, and when? Which error does it raise when memory runs out?"""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""How an op runs: the road, its placement, and the listeners that are notified of it."""
+"""The execution of an op: the road, its placement, and the listeners that are notified."""

@@ -1,4 +1,4 @@
-"""How a block opens and closes a scope, and what closes the scope if the block cannot.
+"""Opens and closes the scopes of blocks, including scopes that a block could not close itself.
 
 An interrupt may arrive after a block has opened its scope and before Python knows that it must call `__exit__`, or in
 the middle of `__exit__`. So each open scope has an owner, and the scope is abandoned when its owner is destroyed.

@@ -1,4 +1,4 @@
-"""How devices of other tasks join and leave the context."""
+"""Adds devices of other tasks to the context, and removes them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How Python values and arrays become tensors."""
+"""Conversion of Python values and arrays to tensors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How tensors are copied between devices, and which listeners are notified."""
+"""Copies tensors between devices, and notifies listeners."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How busy each device was, by phase, before the oldest event that is still kept: a histogram over time.
+"""The load of each device, by phase, before the oldest event that is still kept: a histogram over time.
 
 Bins are 2**k seconds wide. There are never more than a few thousand: as time passes, pairs of bins are merged.
 """
@@ -166,7 +166,7 @@ def _time_since(moments: Numbers, edges: Numbers) -> Numbers:
 
 
 class Densities(NamedTuple):
-    """How busy devices were in the part of a recording that is no longer kept, by the two clocks.
+    """The load of devices in the part of a recording that is no longer kept, by the two clocks.
 
     `modelled` counts seconds since the recording began, like the `start` of events. `measured` uses seconds of the
     day, like their `time`. The two are never mixed.

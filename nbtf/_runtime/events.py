@@ -164,7 +164,7 @@ class Copied(NamedTuple):
 
 
 class Allocated(NamedTuple):
-    """A device allocated memory. Sizes are in bytes; `in_use` and `pool` (memory reserved) are as of afterwards.
+    """A device allocated memory. Sizes are in bytes; `in_use` and `pool` (memory reserved) are the values afterwards.
 
     The program requested `nbytes`, and `size` bytes were charged, at `offset` in a region of `region_size` bytes. Both
     are -1 if the allocator does not expose addresses, as on real GPUs. `label` describes what the memory is for.
@@ -203,7 +203,7 @@ class Allocated(NamedTuple):
 class Freed(NamedTuple):
     """A device freed memory; reported at the next check of the device, with that check's number and time.
 
-    `in_use` and `pool` are as of afterwards. All other fields are those of the allocation.
+    `in_use` and `pool` are the values afterwards. All other fields are those of the allocation.
 
     >>> _ = tf.runtime.simulate_gpus(1, memory="1GiB")
     1 simulated GPU (Tesla V100-SXM2-16GB, 1 GiB): NumPy on this computer's CPU. No GPU is used.

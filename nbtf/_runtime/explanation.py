@@ -1,4 +1,4 @@
-"""Where a tensor is stored, and why the op that made it was placed there."""
+"""Explains where a tensor is stored, and why the op that made it was placed there."""
 
 from __future__ import annotations
 

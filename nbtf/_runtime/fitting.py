@@ -1,4 +1,4 @@
-"""Whether a recorded program would fit into another memory limit, or if a chunk were freed earlier.
+"""Checks whether a recorded program would fit into another memory limit, or with chunks freed earlier.
 
 The recorded requests are replayed through a new allocator with the same rules.
 """

@@ -1,4 +1,4 @@
-"""Whether a GPU is used, in five questions: is it listed, visible, used, real and faster?"""
+"""Answers in five questions whether a GPU is used: is it listed, visible, used, real and faster?"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which piece of a device's memory a tensor or variable holds."""
+"""The piece of a device's memory that a tensor or variable holds."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which memory variables hold, and as what: weights, or an optimizer's slots.
+"""The memory that variables hold, and its purpose: weights or optimizer slots.
 
 Events show this for variables created while anything listens. For earlier variables, the memory is searched on request.
 """

@@ -1,4 +1,4 @@
-"""Which devices have an open express lane in this process, for plain ops and while recorders listen."""
+"""The devices with an open express lane in this process, for plain ops and while recorders listen."""
 
 from __future__ import annotations
 

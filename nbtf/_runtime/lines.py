@@ -1,4 +1,4 @@
-"""Which program line ran when, in columns of numbers with each line stored once, for a million events."""
+"""The times at which program lines ran, in columns of numbers: for a million events, each line is stored once."""
 
 from __future__ import annotations
 

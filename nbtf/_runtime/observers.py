@@ -1,4 +1,4 @@
-"""Which observers and note takers are notified of events, and when."""
+"""The observers and note takers that are notified of events."""
 
 from __future__ import annotations
 

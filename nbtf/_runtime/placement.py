@@ -1,4 +1,4 @@
-"""Which device runs an op, and why."""
+"""Chooses the device of an op, and records the reason."""
 
 from __future__ import annotations
 

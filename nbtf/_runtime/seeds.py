@@ -79,7 +79,7 @@ class Seeds:
             pair = int(int(first) % LARGEST), int(int(second) % LARGEST)
         except OverflowError:
             raise ValueError(f"Invalid seed {op_seed!r}. Expected a number.") from None
-        return pair if pair != (0, 0) else (0, LARGEST)  # two zeros would mean: no seed
+        return pair if pair != (0, 0) else (0, LARGEST)  # two zeros would mean that no seed is set
 
     def stream(self, stream_key: Hashable, op_seed: int | None) -> Stream:
         """Returns the stream for a kind of op; an op with its own seed continues its earlier stream."""

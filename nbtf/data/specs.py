@@ -1,4 +1,4 @@
-"""Specs of elements: what is known of them before they exist."""
+"""Specs of elements: shapes and dtypes, as far as they are known before an element exists."""
 
 from __future__ import annotations
 

@@ -56,7 +56,7 @@ class PerReplica(DistributedValues):
 
 
 class Mirrored(DistributedValues):
-    """Equal tensors, one on each replica's device. An op uses the replica's own, or the first outside of replicas."""
+    """Equal tensors, one on each replica's device. An op uses the replica's own, or the first outside replicas."""
 
     __slots__ = ("_values",)
 
@@ -74,7 +74,7 @@ class Mirrored(DistributedValues):
 
 
 def replica_number() -> int | None:
-    """Returns the number of the running replica; None outside of replicas."""
+    """Returns the number of the running replica; None outside replicas."""
     scope = SCOPE()
     return None if scope is None else scope.replica
 

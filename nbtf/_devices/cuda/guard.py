@@ -139,7 +139,7 @@ class _Entered(threading.local):
         self._open: list[tuple[Any, Any]] = []
 
     def get(self) -> Any:
-        """Returns the allocator of the innermost open block; None outside of blocks."""
+        """Returns the allocator of the innermost open block; None outside blocks."""
         return self._open[-1][1] if self._open else None
 
     def set(self, allocator: Any) -> None:

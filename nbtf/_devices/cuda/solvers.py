@@ -1,4 +1,4 @@
-"""Does a solver on a GPU report that it failed? CuPy checks only on request, because the host must wait for it."""
+"""Does a solver on a GPU report that it failed? CuPy checks only on request, because the check makes the host wait."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ REPORTED = "devInfo"
 def failing(xp: Any) -> AbstractContextManager[Any]:
     """Returns a block in which failing solvers raise `LinAlgError`, as NumPy's do.
 
-    Outside of it, CuPy returns meaningless numbers. TensorFlow's kernels also check, on every kind of device.
+    Outside the block, CuPy returns meaningless numbers. TensorFlow's kernels also check, on every kind of device.
     """
     if xp.__name__ == "numpy":
         return _ON_CPU

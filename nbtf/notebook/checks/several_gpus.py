@@ -97,7 +97,7 @@ def _devices_of(record: Any) -> list[str]:
 
 @exercise
 def rung(answers: Answers) -> Verdict:
-    """For each of three computers, the answer is the first question answered no."""
+    """For each of three computers, the right answer is the first question whose answer is no."""
     rungs: dict[Any, Any] = answers.read("rungs", dict)
     computers: dict[str, dict[str, Any]] = answers.read("computers", dict)
     ladder: Callable[..., str] = answers.call("ladder")

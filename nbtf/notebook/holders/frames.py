@@ -1,4 +1,4 @@
-"""What functions, their frames and errors keep alive, and how it is named."""
+"""The objects that functions, their frames and errors keep alive, and the names of these objects."""
 
 from __future__ import annotations
 

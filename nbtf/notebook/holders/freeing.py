@@ -64,7 +64,7 @@ class Freeing:
 
 
 def _in_order(lines: Collection[str]) -> list[str]:
-    """Returns lines in an order in which each can run: what is inside of something comes before it."""
+    """Returns lines in an order in which each can run: what is inside something comes before it."""
     inner = [line for line in lines if line.startswith(("del ", "import ")) or line.endswith(" = None")]
     return [*dict.fromkeys([*sorted(inner, key=len, reverse=True), *lines])]
 

@@ -38,7 +38,7 @@ class AccessPath(NamedTuple):
     """How an object is reached: `before`, `body` and `after` are its name, `code` is an expression for it.
 
     `pattern` is the body with a placeholder for each index. `origin` names the function whose local variables these
-    are, `needs` the module that the code must import, `via` the objects on the way. What is inside of an nbtf object,
+    are, `needs` the module that the code must import, `via` the objects on the way. What is inside an nbtf object,
     the `owner`, cannot be removed from it. Nothing below a `seal` is shown. `root` is the body of the outermost list,
     model or similar container, `noun` the role of the object in it.
     """
@@ -74,7 +74,7 @@ class AccessPath(NamedTuple):
 
         Args:
           reference: the step.
-          stem_of: number of the object, if the path is for what is inside of it rather than for itself.
+          stem_of: number of the object, if the path is for what is inside it rather than for itself.
         """
         code, pattern = reference.code, reference.pattern
         return AccessPath(

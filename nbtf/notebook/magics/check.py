@@ -59,7 +59,7 @@ def _unknown(name: str, checks: list[str]) -> str:
 
 
 def _closest(name: str, names: list[str]) -> str:
-    """Returns the most similar name; among equally similar ones, the one with most letters in place; else empty."""
+    """Returns the most similar name, by letters in place if several are equally similar; empty if none is."""
 
     def similarity(other: str) -> tuple[float, int]:
         return SequenceMatcher(None, other, name).ratio(), sum(map(str.__eq__, other, name))

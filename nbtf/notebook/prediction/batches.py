@@ -22,7 +22,7 @@ class BatchSize:
     """The number that cells assign to a name, such as `batch_size = 32` or `DataLoader(..., batch_size=32)`."""
 
     def __init__(self, cells: Sequence[Cell], name: str | None = None) -> None:
-        """Searches the cells for it.
+        """Searches the cells for the batch size.
 
         Raises:
           ValueError: if a name was given, and no cell assigns a whole number to it.

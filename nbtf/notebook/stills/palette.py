@@ -24,7 +24,7 @@ FILLS = {
     "wgt": Colour("#00543f", "#58d6a0"),  # weights
     "py": Colour("#2799d0", "#2f7899"),  # input; held by a name of the program
     "tmp": Colour("#8d8f8d", "#8b929b"),  # temporary, other
-    "cpyf": Colour("#f7c85a", "#d9a62e"),  # the inside of a copy
+    "cpyf": Colour("#f7c85a", "#d9a62e"),  # the inside a copy
 }
 """The fills of areas."""
 

@@ -1,4 +1,4 @@
-"""When each op and copy of a recording ran, on one common clock."""
+"""The times at which the ops and copies of a recording ran, on one common clock."""
 
 from __future__ import annotations
 

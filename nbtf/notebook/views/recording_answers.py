@@ -45,7 +45,7 @@ class RecordingAnswers:
 
     @cached_property
     def schedule(self) -> Schedule:
-        """What ran and when."""
+        """The ops and copies that ran, with their times."""
         return timed(self.snapshot)
 
     def answer(self, question: dict[str, Any]) -> Scene:

@@ -27,7 +27,7 @@ Box: TypeAlias = "Entries | deque[list[Any]]"
 
 
 class Journal(NamedTuple):
-    """The start of entries: a subject for each kind, and their numbers, which increase throughout the process."""
+    """The first fields of entries: a subject for each kind, and the numbers, which increase throughout the process."""
 
     granted: Any
     freed: Any

@@ -274,7 +274,7 @@ class Batch:
 
 
 def _joined(rows: Sequence[Columns]) -> list[list[Any]]:
-    """Returns columns that are concatenated."""
+    """Returns the concatenation of columns."""
     if len(rows) == 1:
         return [column if isinstance(column, list) else [*column[:]] for column in rows[0]]
     return [[*chain.from_iterable(column[:] for column in each)] for each in zip(*rows, strict=True)]

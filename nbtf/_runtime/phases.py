@@ -124,7 +124,7 @@ class Remembered:
         self._sayings: dict[tuple[str, str, str], _Saying] = {}
 
     def say(self, caller: object) -> None:
-        """Applies them again, inside what `current_words` has returned."""
+        """Applies the stored declarations again, inside those that `current_words` returned."""
         outer: Any = caller
         key = outer.phase, outer.layer, outer.holder
         saying = self._sayings.get(key)

@@ -1,4 +1,4 @@
-"""Which memory has a simulated GPU mapped? Regions, requested from the card one by one."""
+"""Which memory of its card does a simulated GPU map? Regions, requested from the card one by one."""
 
 from __future__ import annotations
 

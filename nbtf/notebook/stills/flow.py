@@ -19,7 +19,7 @@ def flowed(texts: Iterable[Text], begin: float, right: float, y: float) -> tuple
     """Returns texts side by side, wrapped where necessary, and the baseline of the last line.
 
     Args:
-      texts: their own positions are ignored.
+      texts: texts to lay out; their own positions are ignored.
       begin: left edge of the lines, in px.
       right: right edge of the lines.
       y: the first baseline.

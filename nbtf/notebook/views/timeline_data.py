@@ -24,7 +24,7 @@ def timeline_data(schedule: Schedule, code_line: CodeLine, colours: Colouring | 
     Args:
       schedule: what ran and when.
       code_line: formats a line of the program as text.
-      colours: of the ops; those of the schedule if None.
+      colours: colours of the ops; None uses those of the schedule.
     """
     colours = colours or colouring(schedule)
     ops, copies, by_lane = schedule.ops, schedule.copies, [schedule.ops_on(lane) for lane in schedule.lanes]

@@ -237,7 +237,7 @@ def _number(sess: Any, step: Any) -> int:
 
 @dataclass
 class CheckpointState:
-    """The last checkpoint in a folder, and all existing ones, as paths."""
+    """The paths of the last checkpoint and of all existing checkpoints in a folder."""
 
     model_checkpoint_path: str = ""
     all_model_checkpoint_paths: list[str] = field(default_factory=list[str])

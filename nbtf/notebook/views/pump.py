@@ -347,7 +347,7 @@ class Pump:
                 for model in self._models:
                     if not model.gone:
                         self._tell(model, fresh=True)
-        except Exception as error:  # an unreachable view itself reports that it is not live  # words: ok
+        except Exception as error:  # an unreachable view itself reports that it is not live
             self.failure = error
 
 

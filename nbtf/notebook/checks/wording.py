@@ -57,8 +57,8 @@ def in_language(text: str, language: str) -> str:
       language: such as `ja`.
 
     >>> print(in_language("Not yet: it is not (a). Run the next cell and see.", "ja"))
-    まだ正解ではありません: (a)ではありません。次のセルを実行して確かめましょう。
-    """
+    まだ正解ではありません：(a)ではありません。次のセルを実行して確かめましょう。
+    """  # noqa: RUF002
     if catalogue.language_of(language) == catalogue.ENGLISH:
         return text
     return "\n".join(_translated(line, catalogue.language_of(language)) for line in text.split("\n"))

@@ -83,7 +83,7 @@ def test_other_certificates_are_refused_by_name(dask_cluster: Any) -> None:
 
 
 def test_no_certificate_is_refused_by_name(dask_cluster: Any) -> None:
-    with pytest.raises(tf.errors.UnauthenticatedError, match="there are none here"):
+    with pytest.raises(tf.errors.UnauthenticatedError, match="none are configured"):
         tf.runtime.look_at_cluster(dask_cluster.scheduler_address, LONG)
 
 

@@ -116,7 +116,7 @@ def test_a_bomb_takes_no_memory() -> None:
     tracemalloc.start()
     try:
         for read in (read_arrays, read_array_specs):
-            with pytest.raises(RefusedFileError, match=r"a content of 2000000\d+ bytes"):
+            with pytest.raises(RefusedFileError, match=r"2000000\d+ bytes of content"):
                 read(bomb)
         assert tracemalloc.get_traced_memory()[1] < 10_000_000
     finally:
@@ -184,7 +184,7 @@ def test_of_each_byte_come_at_most_16_and_a_mebibyte() -> None:
         size, archive = most, _zip(zipfile.ZIP_DEFLATED, zeros=bytes(most))
 
     assert read_members(archive, ["zeros.npy"]) == {"zeros.npy": bytes(size)}
-    with pytest.raises(RefusedFileError, match=f"a content of {size + 1} bytes; the limit is {size}"):
+    with pytest.raises(RefusedFileError, match=f"declare {size + 1} bytes of content; the limit is {size}"):
         member_names(_zip(zipfile.ZIP_DEFLATED, zeros=bytes(size + 1)))
 
 

@@ -10,7 +10,7 @@ import nbtf
 from nbtf.cli.checking.sanitizing import BUILT_IN
 
 ROOT = Path(nbtf.__file__).parents[1]
-LESSON = ROOT / "notebooks" / "03_placing_by_hand.ipynb"
+LESSON = ROOT / "notebooks" / "08_several_gpus_by_hand.ipynb"
 
 
 def test_nbval_accepts_a_lesson() -> None:

@@ -88,7 +88,7 @@ def write_redirects(target: Path) -> None:
 
 
 def sphinx(builder: str, source: Path, target: Path, language: str, has_site: bool = False) -> int:
-    """Runs Sphinx with every warning, and every reference that leads nowhere, as an error."""
+    """Runs Sphinx and treats every warning and every broken reference as an error."""
     options = ("-q", "-E", "-n", "-W", "--keep-going", "-b", builder, "-D", f"language={language}")
     environment = os.environ | {"NBTF_DOCS_TRY": "1" if has_site else "", "PYTHONPATH": str(ROOT)}
     doctrees = ("-d", str(source.parent / f"doctrees-{builder}-{language}"))

@@ -42,7 +42,7 @@ class DeviceScopes:
         self.requested = {}
 
     def open_cells(self, opened: list[CellDevice]) -> None:
-        """Sets the cell devices that are open; a thread's last one counts."""
+        """Sets the open cell devices, of which the last one on a thread applies."""
         self.opened, self.cells = opened, dict(opened)
 
     def of_cell(self) -> Request | None:

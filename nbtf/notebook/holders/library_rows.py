@@ -36,7 +36,7 @@ class ForeignArrays:
         Args:
           holders: the result of a search that knows `libraries`.
           libraries: how to recognize each library's arrays.
-          cards: CUDA's numbers of the cards.
+          cards: CUDA numbers of the cards.
           own_ranges: addresses that belong to nbtf's tensors; arrays there are only views of them.
         """
         self._holders, self._libraries = holders, libraries
@@ -201,7 +201,7 @@ def pool_rows(cards: Collection[int], rows: Sequence[Row], complete: bool) -> li
     """Returns rows for the contents of the libraries' pools that no array's row covers.
 
     Args:
-      cards: CUDA's numbers of the cards.
+      cards: CUDA numbers of the cards.
       rows: the rows of the arrays.
       complete: whether the search for arrays had time to finish.
     """

@@ -1,6 +1,6 @@
 """Recurrent layers on simulated devices: one op, as in cuDNN, which the CPU computes as a whole.
 
-For the backward pass a card keeps what the equations need, in one contiguous block besides its inputs and outputs.
+For the backward pass, a card keeps intermediate values in one contiguous block, besides inputs and outputs.
 """
 
 from __future__ import annotations

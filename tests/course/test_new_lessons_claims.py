@@ -17,7 +17,7 @@ STATED = {
     TIMING: {"1.54 ms": "1.54 ms", "0.20 ms": "0.20 ms", "waits twenty times": "20 copies to the host"},
     BYTES: {
         "32 products instead of 23": "5.00 MiB of activations, 32 products",
-        "still 16": "mixed_bfloat16: 16.0 bytes",
+        "still 16": "mixed_float16: 16.0 bytes",
         "112 GB": "training 112 GB",
         "(2 MiB) and of the input (2.5 MiB)": "autocast 14.5 MiB",
     },

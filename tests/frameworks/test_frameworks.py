@@ -110,5 +110,5 @@ def test_error_of_pytorch_names_the_card_that_is_full(monkeypatch: pytest.Monkey
 
 
 def test_who_asks_for_simulated_gpus_for_jax_is_told_what_jax_has_itself() -> None:
-    with pytest.raises(ValueError, match=r"for 'jax'; expected 'torch'\. JAX makes several devices"):
+    with pytest.raises(ValueError, match=r"for 'jax'\. Expected 'torch'\. JAX can split"):
         tf.runtime.simulate_gpus(4, frameworks="jax")

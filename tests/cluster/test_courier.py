@@ -60,4 +60,4 @@ def test_what_is_sent_needs_the_standard_library_alone() -> None:
 def test_another_version_is_not_mixed_with_this_one() -> None:
     answer = asyncio.run(courier.tell("0.0.1", None, 1.0))
 
-    assert "and nbtf 0.0.1 asks" in answer["problem"]
+    assert "but nbtf 0.0.1 asks" in answer["problem"]

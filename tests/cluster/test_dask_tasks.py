@@ -101,7 +101,7 @@ def test_a_look_tells_what_programs_have_on_a_task(connected: Cluster, processes
     in_use = {worker.worker: worker.devices[0].in_use for worker in host.workers}
     assert x.shape == [1 << 20]
     assert (in_use["worker-1"] or 0) >= 4 << 20 > (in_use["worker-0"] or 0)
-    assert "worker-1: nbtf: tensors of a program that is connected" in [each.holder for each in host.holders]
+    assert "worker-1: nbtf: tensors of a connected program" in [each.holder for each in host.holders]
 
 
 def test_another_controller_has_tensors_of_its_own(connected: Cluster, processes: Any) -> None:
@@ -171,7 +171,7 @@ def test_a_process_that_is_killed_while_it_is_connected_with_is_named(
         return await ask(*arguments)
 
     monkeypatch.setattr(dask_engine, "ask_each", ask_after_a_kill)
-    with use_context(Context(None, {})), pytest.raises(tf.errors.UnavailableError, match="task:1 is not there"):
+    with use_context(Context(None, {})), pytest.raises(tf.errors.UnavailableError, match="task:1 is not available"):
         connect(processes.engine())
     processes.replace("worker-1")
 
@@ -228,7 +228,7 @@ def test_a_task_that_was_started_anew_is_not_the_one_before(processes: Any) -> N
     address = engine.addresses()[0]
     listener: Any = object()
 
-    with pytest.raises(tf.errors.UnavailableError, match="started anew"):
+    with pytest.raises(tf.errors.UnavailableError, match="restarted"):
         engine.connect(address._replace(incarnation="0"), listener)
     engine.close()
 

@@ -68,7 +68,7 @@ def test_arrays_keep_shape_dtype_and_class(value: Any) -> None:
 
 @pytest.mark.parametrize("value", [len, object(), lambda: 0, open, [len]])
 def test_what_is_no_plain_data_is_refused(value: Any) -> None:
-    with pytest.raises(TypeError, match="no plain data"):
+    with pytest.raises(TypeError, match="not plain data"):
         text_of(value)
 
 

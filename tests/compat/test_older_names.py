@@ -102,7 +102,7 @@ def test_tensors_of_graphs_can_be_told() -> None:
 
 
 def test_layers_of_today_need_values() -> None:
-    with pytest.raises(AttributeError, match=r"take those of tf\.layers"):
+    with pytest.raises(AttributeError, match=r"use tf\.layers instead"):
         tf1.keras.layers.Dense(1)(tf1.placeholder(tf1.float32, [None, 2]))
 
 

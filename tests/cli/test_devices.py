@@ -81,7 +81,10 @@ def test_machine_that_makes_no_sense_is_said_in_one_line(
     with use_context(Context()):
         status = main(["devices"])
 
-    assert (2, True) == (status, capsys.readouterr().err.startswith("nbtf: NBTF_SIMULATED_GPUS is '4xVoodoo'. Unknown card"))
+    assert (2, True) == (
+        status,
+        capsys.readouterr().err.startswith("nbtf: NBTF_SIMULATED_GPUS is '4xVoodoo'. Unknown card"),
+    )
 
 
 def test_a_reader_who_stops_reading_gets_no_traceback() -> None:

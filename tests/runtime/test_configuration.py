@@ -304,7 +304,7 @@ def test_logical_gpus_share_what_the_card_has() -> None:
 def test_card_that_is_taken_leaves_nothing_for_the_last() -> None:
     with machine(1, memory="64MiB"):
         split(physical()[0], 64, 64)
-        with tf.device("GPU:1"), pytest.raises(ResourceExhaustedError, match="the rest of the card is taken by other"):
+        with tf.device("GPU:1"), pytest.raises(ResourceExhaustedError, match="other programs use the rest of the card"):
             tf.ones([10])
 
         assert 10 == tf.reduce_sum(tf.ones([10])).numpy()

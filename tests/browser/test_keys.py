@@ -98,7 +98,7 @@ def test_search_typed_after_a_click_goes_into_the_filter(opened: Lab) -> None:
     opened.page.keyboard.type("/matmul")
 
     assert "matmul" == opened.page.locator(f"{VIEW} .nbtf-time-filter").input_value()
-    opened.wait("document.querySelector('.nbtf-recording .nbtf-time-span').textContent.startsWith('20 of')")
+    opened.wait("document.querySelector('.nbtf-recording .nbtf-time-span').textContent.startsWith('matching: 20 of')")
 
 
 LIVE_VIEWS = {

@@ -209,7 +209,7 @@ def test_memory_of_a_long_recording_comes_when_the_rest_is_shown(lab: Lab) -> No
 
     lab.page.locator(VIEW).get_by_role("tab", name="Memory", exact=True).click()
     lab.wait("document.querySelector('.nbtf-recording .nbtf-plane')?.getAttribute('aria-valuemax') === '2000'")
-    lab.wait("document.querySelector('.nbtf-recording').textContent.includes('the last 2,000 steps')")
+    lab.wait("document.querySelector('.nbtf-recording').textContent.includes('only the last 2,000 memory steps')")
 
 
 def test_two_pictures_of_a_recording_come_alive_and_a_page_is_spoken_to_in_its_language(lab: Lab) -> None:

@@ -59,7 +59,7 @@ LEAST_SHARE = 0.8
 
 
 def first_cells() -> list[str]:
-    """Returns the start page's first cells. The third one runs until it is interrupted: a panel opens slowly on a busy machine."""
+    """Returns the start page's first cells; the third runs until it is interrupted, because a panel may open slowly."""
     page = json.loads((ROOT / "notebooks" / "00_start_here.ipynb").read_text(encoding="utf-8"))
     cells = ["".join(cell["source"]) for cell in page["cells"] if cell["cell_type"] == "code"]
     first, live, loop = [cell for cell in cells if IS_MISSING not in cell][:3]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from nbtf._devices.base import Device
 from nbtf._runtime.placement import Machine
-from nbtf._runtime.scopes import HERE, Request
+from nbtf._runtime.scopes import HERE, Request, Scope
 
 
 def open_lanes(machine: Machine | None, quiet: bool, only_recorders: bool, only_log: bool) -> None:
@@ -39,3 +39,28 @@ def lane_of(request: Request | None, machine: Machine) -> Device | None:
         return HERE.first
     device = machine.by_name.get(request.name)
     return device if device is HERE.device or device in HERE.elsewhere else None
+
+
+def is_watched() -> bool:
+    """Returns whether the placement log or an observer is set."""
+    return HERE.watched
+
+
+def lane_at(scope: Scope | None) -> Device | None:
+    """Returns the CPU whose express lane is open for plain ops in a scope; None if it is closed.
+
+    While it is open, nothing listens, so that code may compute with the arrays of tensors on this device.
+    """
+    device = HERE.device
+    return device if device is not None and (scope is None or scope.lane is device) else None
+
+
+def with_open_lane(scope: Scope) -> Scope:
+    """Returns a new scope, with the lane of its request open if the scope allows one."""
+    if (
+        HERE.device is not None
+        and scope.plain
+        and (scope.request is None or scope.request.name in (None, HERE.device.name))
+    ):
+        scope.lane = HERE.device
+    return scope

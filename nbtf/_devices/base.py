@@ -176,14 +176,6 @@ class Device(ABC):
     """Whether a variable update writes into its memory, so that a tensor sharing the memory needs a copy first."""
     first_use: FirstUse | None = None
     """The kernels that it has compiled; None if it compiles none."""
-    lane: bool = False
-    """Whether it has a `quick` method for express lanes; for plain ops on the CPU, this is NumPy itself."""
-    lists_in_lane: bool = False
-    """Whether its lane also serves ops with list inputs or several results; it then has `granted_lists`."""
-    records_in_lane: bool = False
-    """Whether its lane works during recordings: its journal records the pieces, and its times are modelled."""
-    is_exact: bool = False
-    """Whether its accounting equals TensorFlow's to the byte; then no lane may keep memory longer than the road."""
     tells_pieces: bool = False
     """Whether it keeps a journal of the pieces of its memory; see `journal.py`."""
     dlpack_device: tuple[int, int] = (1, 0)

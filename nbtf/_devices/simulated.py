@@ -29,9 +29,8 @@ from nbtf._devices.cards import PhysicalGPU
 from nbtf._devices.collectives import COLLECTIVE
 from nbtf._devices.lent import memory_of_lent
 from nbtf._devices.limits import garbage_collection, is_decided_by, memory_limit, resolve_growth
-from nbtf._devices.simulated_account import WORTH_A_LOOK
+from nbtf._devices.simulated_account import WORTH_A_LOOK, ChargedGPU
 from nbtf._devices.simulated_account import MemoryPlan as MemoryPlan
-from nbtf._devices.simulated_lane import LaneGPU, copy_if_shared
 from nbtf._devices.sites import CallSite, Site
 from nbtf._types import as_dtype, float32
 
@@ -85,7 +84,7 @@ def build_gpu(index: int, card: PhysicalGPU, memory: MemoryPlan, alone: bool) ->
     return SimulatedGPU(index, card, memory, alone and memory_of_lent(card) is None)
 
 
-class SimulatedGPU(LaneGPU):
+class SimulatedGPU(ChargedGPU):
     """One logical GPU on a simulated card.
 
     It owns its arrays: inputs and outputs are copied. Memory is requested from the allocator before host memory is
@@ -93,7 +92,7 @@ class SimulatedGPU(LaneGPU):
     """
 
     xp = np
-    simulated = models_time = updates_in_place = tells_pieces = is_exact = True
+    simulated = models_time = updates_in_place = tells_pieces = True
 
     def put(self, array: np.ndarray[Any, Any], label: Label | None = None) -> Buffer:
         """Copies a host array in."""
@@ -218,7 +217,7 @@ class SimulatedGPU(LaneGPU):
             owner = array if array.base is None else array.base
             for input_array in arrays:
                 if owner is input_array or input_array.__class__ is list or owner is input_array.base:
-                    array = copy_if_shared(array, arrays)
+                    array = _copy_if_shared(array, arrays)
                     break
             allocation = allocations[number] if number < len(allocations) else None
             if (array.nbytes != allocation._block.requested) if allocation is not None else array.nbytes:
@@ -244,3 +243,17 @@ def _first(op: Runnable, specs: Sequence[Spec] | None, error: MemoryError) -> tu
         shape, dtype = getattr(error, "shape", ()), as_dtype(getattr(error, "dtype", float32))
     lengths = cast("tuple[int, ...]", shape)
     return math.prod(lengths) * dtype.size, Label(op.type, dtype.name, lengths)
+
+
+def _copy_if_shared(array: Any, inputs: list[Any]) -> Any:
+    """Returns a copy of an array that shares an input's memory; any other array is returned unchanged.
+
+    On a card, a slice or a transposed matrix is a new array and does not keep the whole input alive.
+    """
+    owner = array if array.base is None else array.base
+    for input_array in inputs:
+        if input_array.__class__ is list:
+            array = _copy_if_shared(array, input_array)
+        elif owner is input_array or owner is input_array.base:
+            return array.copy()
+    return array

@@ -252,7 +252,7 @@ class _Writer(ProgramText):
             self.slot_values[slot] = SlotValue(
                 tensor._dtype if is_tensor else None, None, f"array_of(v{slot})" if is_tensor else f"v{slot}"
             )
-        self._lines.append("if HERE.first is None: raise Changed")
+        self._lines.append("if HERE.device is None: raise Changed")
         self._steps[len(self._lines) + 1] = number + 1
 
     def _general(self, step: Step) -> str:

@@ -13,7 +13,6 @@ from nbtf._graph.seeds import GraphStream
 from nbtf._graph.steps import EndStep, GivenValue, Step
 from nbtf._graph.tensor import GraphTensor
 from nbtf._ops.random.streams import seeds
-from nbtf._runtime.context import CURRENT
 from nbtf._runtime.lanes import lane_of
 from nbtf._runtime.phases import current_words, restore_words
 from nbtf._runtime.scopes import EMPTY, HERE, SCOPE, Request, Scope, set_scope
@@ -139,11 +138,11 @@ class Plan:
           captured: values of the captures, if these are not values themselves.
         """
         values: Values = [*arguments, *(self.captured if captured is None else captured)]
-        if HERE.first is not None:
+        if HERE.device is not None:
             outer = SCOPE()
             if self._rewritten < _REWRITTEN and (outer is None or not outer.tapes):
                 scopes = [outer, *[scope_at(placing, outer) for placing in self._placings[1:]]]
-                devices = [HERE.first if scope is None else scope.lane for scope in scopes]
+                devices = [HERE.device if scope is None else scope.lane for scope in scopes]
                 if all([device is not None and getattr(device, "on_host", False) for device in devices]):
                     try:
                         return self._compute(devices, values, scopes)
@@ -243,8 +242,8 @@ def scope_at(placing: Placing, outer: Scope | None) -> Scope:
     request, replica = placing
     around = outer or EMPTY
     scope = around.with_(request=request or around.request, replica=around.replica if replica is None else replica)
-    if HERE.first is not None and scope.plain:
-        scope.lane = lane_of(scope.request, CURRENT.context.devices)
+    if HERE.device is not None and scope.plain:
+        scope.lane = lane_of(scope.request)
     return scope
 
 

@@ -14,7 +14,7 @@ from nbtf._runtime.blocks import current_scope
 from nbtf._runtime.context import CURRENT, Context
 from nbtf._runtime.events import Reason
 from nbtf._runtime.host_values import DEFAULT_OF, host_array, leaf_types, list_as_array
-from nbtf._runtime.notes import Begun, next_number, note_of_copy, take_note_of_op
+from nbtf._runtime.notes import Begun, next_number, note_of_copy, subject_of_op, take_note
 from nbtf._runtime.op_start import begin, give_up
 from nbtf._runtime.phases import part_of
 from nbtf._runtime.scopes import HERE, SCOPE, Scope
@@ -144,18 +144,14 @@ def constant_of(array: np.ndarray[Any, Any], dtype: DType, value: Any = None, re
       requested: the dtype the program requested.
     """
     scope = SCOPE()
-    current_device = HERE.device
-    if current_device is not None and (scope is None or scope.lane is current_device):
+    device = HERE.device
+    if device is not None and (scope is None or scope.lane is device):
         tensor = Tensor()
         tensor._array = array
         tensor._dtype = dtype
-        tensor._device = current_device
+        tensor._device = device
         tensor._watch = None
         return tensor
-    current_device = HERE.first if scope is None else scope.lane  # the lane is the scope's owner once that is destroyed
-    if getattr(current_device, "is_exact", False) and current_device in HERE.elsewhere and dtype not in HOST_DTYPES:
-        label = Label(EAGER_CONST.type, dtype.name, array.shape)
-        return tensor_of(current_device.put_lasting(array, label), dtype, current_device)
     if scope is not None:
         scope = current_scope()
         if scope is not None and scope.graph is not None:
@@ -253,7 +249,8 @@ def _put(
 def _tell(context: Context, op: EagerConst, tensor: Tensor, reason: Reason, start: Begun) -> None:
     device = tensor._device
     placed = device, (context.host if tensor._host else device), reason
-    take_note_of_op(context.observers, op, placed, start, (tensor,), (tensor._dtype,), 0.0, (), ())
+    subject = subject_of_op(op, placed, None, (tensor,), ((), ()))
+    take_note(context.observers, subject, start, (tensor,), None if placed[1].models_time else 0.0)
 
 
 def _dtype_of_tensor_in(value: Any) -> DType | None:

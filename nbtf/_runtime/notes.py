@@ -22,7 +22,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Sequence
-from time import perf_counter, time
+from time import time
 from typing import Any, Protocol
 
 from nbtf._devices.base import Device, Runnable
@@ -79,84 +79,49 @@ class NoteSink(Protocol):
         ...
 
 
-def take_note_of_op(
-    sink: NoteSink,
-    op: Runnable,
-    placed: tuple[Device, Device, Reason],
-    start: Begun,
-    outputs: Sequence[Any],
-    dtypes: Sequence[Any],
-    started: float,
-    input_shapes: tuple[tuple[int, ...], ...] | None,
-    input_dtypes: tuple[Any, ...],
-) -> None:
-    """Records a note of an op that has just run; its results remember the note's number.
-
-    Args:
-      sink: receives the note.
-      op: the op.
-      placed: its device, the device that ran the kernel (whose memory level is read now), and the reason.
-      start: the start of the op, as `begin` returned it.
-      outputs: the results.
-      dtypes: their dtypes.
-      started: when the kernel began, by `perf_counter`; 0 without a kernel.
-      input_shapes: the kernel's input shapes, lists flattened; unused if the time is measured.
-      input_dtypes: the input dtypes.
-    """
-    device, runner, reason = placed
-    seconds = None if runner.models_time else perf_counter() - started if started else 0.0
-    call_site, first, began_at, constants = start
-    count = side_numbers = None
-    if constants is not None:
-        count, side_numbers = len(constants), (constants, None)
-    if len(outputs) == 1:
-        (output,) = outputs
-        output._seq = last = next_number()
-        key = op, device, id(reason), count, runner, output._array.shape, dtypes[0], input_shapes, input_dtypes
-    else:
-        if runner.memory is not None and not runner.tells_pieces:
-            side_numbers = constants, [next_number() for _ in outputs]
-        last = next_number()
-        for output in outputs:
-            output._seq = last
-        shapes = tuple([output._array.shape for output in outputs])
-        key = op, device, id(reason), count, runner, shapes, tuple(dtypes), input_shapes, input_dtypes
-    subject = _subject_of(key, reason)
-    level = None if subject.memory is None else subject.memory.level()
-    note = subject, last, time(), call_site, first, began_at, seconds, level, side_numbers
-    _take(sink, note, last)
-
-
 def subject_of_op(
     op: Runnable,
-    device: Device,
-    reason: Reason,
+    placed: tuple[Device, Device, Reason],
     constants: int | None,
     outputs: Sequence[Any],
-    inputs: tuple[tuple[tuple[int, ...], ...], tuple[Any, ...]],
+    inputs: tuple[tuple[tuple[int, ...], ...] | None, tuple[Any, ...]],
 ) -> OpSubject:
-    """Returns the subject of an op with a number of constants; `inputs` are described with lists flattened.
+    """Returns the subject of an op.
 
-    It equals the subject of the note that `take_note_of_op` records.
+    Args:
+      op: the op.
+      placed: its device, the device that ran the kernel, and the reason.
+      constants: the number of its constants that are reported; None without any.
+      outputs: the results.
+      inputs: the inputs' shapes and dtypes, with lists flattened; no shapes if the device measures times.
     """
+    device, runner, reason = placed
     shapes: Any = tuple([output._array.shape for output in outputs])
     dtypes: Any = tuple([output._dtype for output in outputs])
     if len(outputs) == 1:
         (shapes,), (dtypes,) = shapes, dtypes
-    return _subject_of((op, device, id(reason), constants, device, shapes, dtypes, *inputs), reason)
+    return _subject_of((op, device, id(reason), constants, runner, shapes, dtypes, *inputs), reason)
 
 
-def take_short_note(sink: NoteSink, subject: OpSubject, start: Begun, outputs: Sequence[Any]) -> None:
-    """Records a note of an op on a device that models times and reports its pieces of memory."""
+def take_note(sink: NoteSink, subject: OpSubject, start: Begun, outputs: Sequence[Any], seconds: float | None) -> None:
+    """Records a note of an op that has just run; its results remember the note's number.
+
+    Args:
+      sink: receives the note.
+      subject: what the note says about the op.
+      start: the start of the op, as `begin` returned it.
+      outputs: the results.
+      seconds: the measured time of the kernel; None if the device models times.
+    """
     call_site, first, began_at, constants = start
+    memory = subject.memory
+    pieces = [next_number() for _ in outputs] if memory is not None and len(outputs) != 1 else None
     last = next_number()
     for output in outputs:
         output._seq = last
-    side_numbers = None if constants is None else (constants, None)
-    _take(sink, (subject, last, time(), call_site, first, began_at, None, None, side_numbers), last)
-
-
-def _take(sink: NoteSink, note: Note, last: int) -> None:
+    level = None if memory is None else memory.level()
+    side_numbers = None if constants is None and pieces is None else (constants, pieces)
+    note = subject, last, time(), call_site, first, began_at, seconds, level, side_numbers
     for take in sink.takers:
         take(note)
     if last > sink.due:

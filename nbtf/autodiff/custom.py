@@ -124,7 +124,7 @@ def _record_variables(watcher: _Watcher, function: Function, args: Any, kwargs: 
     """Calls a function under an additional tape, which collects the variables it uses."""
     outer = SCOPE()
     scope = outer or EMPTY
-    lane = None if scope.tapes else HERE.first if outer is None else outer.lane
+    lane = None if scope.tapes else HERE.device if outer is None else outer.lane
     try:
         set_scope(scope.with_tapes((*scope.tapes, watcher), lane))
         result, backward = function(*args, **kwargs)

@@ -98,7 +98,7 @@ class GradientTape(ScopeStack):
         if SCOPE() is None and self._exit is not None and getrefcount(self._exit) != NOBODY_ELSE:
             # The code below, inlined for the most common case: a `with` inside no other block.
             self._scope = scope = new_scope(OutermostScope)
-            scope.tapes, scope.tape, scope.lane, scope.request = (tape,), tape, HERE.first, None
+            scope.tapes, scope.tape, scope.lane, scope.request = (tape,), tape, HERE.device, None
             scope.owner = ref(self._exit, partial(setattr, scope, "lane"))
             self._exit = None
             self._token = set_scope(scope)
@@ -106,7 +106,7 @@ class GradientTape(ScopeStack):
             return self
         outer = current_scope()
         if outer is None:
-            scope = EMPTY.with_tapes((tape,), HERE.first)
+            scope = EMPTY.with_tapes((tape,), HERE.device)
         else:
             tapes = (*outer.tapes, tape)
             scope = outer.with_tapes(tapes, outer.lane if len(tapes) == 1 else None)

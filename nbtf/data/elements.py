@@ -55,7 +55,7 @@ class HostScope:
         """Returns the scope, or a new one if the CPU's express lane has opened or closed since."""
         lane = HERE.device
         if lane is not self._lane:
-            self._lane, self._scope = lane, _AtOnce(_ON_HOST, lane=lane_of(_ON_HOST, CURRENT.context.devices))
+            self._lane, self._scope = lane, _AtOnce(_ON_HOST, lane=lane_of(_ON_HOST))
         return self._scope
 
 

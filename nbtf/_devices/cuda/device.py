@@ -5,9 +5,9 @@ from __future__ import annotations
 import atexit
 import os
 import traceback
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from functools import cache, partial
+from functools import cache
 from typing import Any, NoReturn
 from weakref import WeakSet
 
@@ -79,11 +79,9 @@ class CudaGPU(GPU):
         self.use(plan)
         self.first_use = self._uses = FirstUse(self.short_name)
         self._sync = plan.environ.get(SYNC, "").strip().lower() not in _OFF  # for debugging
-        self.lane = not self._sync
         self._alone = alone
         self._array: type[Any] = self.xp.ndarray
         self._runtime = self.xp.cuda.runtime
-        self._functions: dict[Any, tuple[Callable[..., Any], Purpose]] = {}
         self._guard: Guard | None = None
         self._lost: OpError | None = None
         self._opening = new_lock()
@@ -246,47 +244,6 @@ class CudaGPU(GPU):
         finally:
             guard.leave(state)
 
-    def quick(self, op: Any, inputs: tuple[Any, ...], attrs: tuple[Any, ...]) -> tuple[Any, Any]:
-        """Serves the express lane: returns the op's single result array, and the hold of its memory.
-
-        Raises:
-          LookupError: if the road must run the op: for an op or arrays not seen before, other arrays, or any error.
-        """
-        guard = self._guard
-        arrays = [buffer._array for buffer in inputs]
-        key = (op, *[(array.dtype, array.ndim) for array in arrays])
-        if guard is None or key not in self._uses.seen:
-            raise LookupError
-        for array in arrays:
-            if array.__class__ is not self._array:
-                raise LookupError
-        function, purpose = self._functions.get(op) or self._bound(op)
-        try:
-            state = guard.enter()
-        except Exception:
-            raise LookupError from None
-        try:
-            array = function(*arrays, *attrs)
-            memory = array.data.mem
-            for buffer in inputs:
-                if buffer._array.data.mem is memory and array.nbytes:
-                    if not op.shares_memory:
-                        raise LookupError
-                    return array, buffer._allocation
-            if array.base is not None and memory.size >= array.nbytes + _WASTED:
-                array = array.copy()  # as on the road
-            return array, self._memory_manager.charge(array, purpose)
-        except Exception:  # the road raises the proper error
-            raise LookupError from None
-        finally:
-            guard.leave(state)
-
-    def _bound(self, op: Any) -> tuple[Callable[..., Any], Purpose]:
-        """Returns an op's function and the purpose of its results; both are cached."""
-        kernel = getattr(self.xp, op.function) if op.function else partial(op.kernel, self.xp)
-        function_and_purpose = self._functions[op] = kernel, Purpose(op.type)
-        return function_and_purpose
-
     def _buffer(self, array: Any, arrays: list[Any], buffers: Sequence[Any], shares: bool, purpose: Purpose) -> Buffer:
         """Returns a buffer for a result: with its own memory, or with that of an input that it may share."""
         if array.__class__ is not self._array:
@@ -326,7 +283,7 @@ class CudaGPU(GPU):
 
     def close(self) -> None:
         """Releases idle memory to the card; memory that tensors still hold is released with them."""
-        guard, self.lane = self._guard, False
+        guard = self._guard
         self.constants.clear()  # constants and device refer to each other
         if guard is None:
             return
@@ -353,7 +310,7 @@ class CudaGPU(GPU):
     def lose(self, error: OpError) -> None:
         """Makes every later call fail at once with an error like this one."""
         self._lost = type(error)(None, None, error.message)  # a new error object, which keeps no frames alive
-        self._guard, self.lane = None, False
+        self._guard = None
 
     # Errors
 

@@ -295,11 +295,7 @@ class Variable(VariableParts):
             if device is delta._device and dtype is delta._dtype and dtype in NUMBERS:
                 scope = SCOPE()
                 array, change = self._array, delta._array
-                if (
-                    device is (HERE.first if scope is None else scope.lane)
-                    and array.shape == change.shape
-                    and (device is HERE.device or self._updates_here(device))
-                ):
+                if device is HERE.device and (scope is None or scope.lane is device) and array.shape == change.shape:
                     if (new := ufunc(array, change)).__class__ is not _NDARRAY:
                         new = _ASARRAY(new)
                     self._array = new if (done := self._array is array and not self._updating) else self._array
@@ -319,13 +315,6 @@ class Variable(VariableParts):
         # A single statement; see `_updated`.
         self._array = new if (done := self._array is before and not self._updating) else self._array
         return done
-
-    def _updates_here(self, device: Any) -> bool:
-        """Returns whether an update on another device leaves memory use unchanged: no tensor shares the memory."""
-        if device not in HERE.elsewhere:
-            return False
-        is_unshared = device.is_exact and self._allocation is not None and sys.getrefcount(self._allocation) == 2
-        return device.on_host or is_unshared
 
     def _update(self, op: Any, *inputs: Any, name: str | None = None, **attrs: Any) -> Variable:
         """Runs an in-place update on the road."""

@@ -212,10 +212,6 @@ class Device(ABC):
                 '(with tf.device("CPU:0")).'
             )
 
-    def put_lasting(self, array: np.ndarray[Any, Any], label: Label) -> Buffer:
-        """Copies in a host array that never changes."""
-        return self.put(array, label)
-
     @abstractmethod
     def get(self, buffer: Buffer) -> np.ndarray[Any, Any]:
         """Copies a buffer into a new host array; waits until the value is available."""

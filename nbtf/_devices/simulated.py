@@ -98,10 +98,6 @@ class SimulatedGPU(ChargedGPU):
         """Copies a host array in."""
         return self._copied_in(array, array.copy, label)
 
-    def put_lasting(self, array: np.ndarray[Any, Any], label: Label) -> Buffer:
-        """Charges an array that never changes; it need not be copied, because sharing it cannot be noticed."""
-        return buffer_of(array, self._charge(array.nbytes, label, copied=True))
-
     def copy_from(self, source: Device, buffer: Buffer, label: Label | None = None) -> Buffer:
         """Copies a buffer of another device to this one."""
         return self._copied_in(buffer._array, lambda: source.get(buffer), label)

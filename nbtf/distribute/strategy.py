@@ -18,11 +18,12 @@ from nbtf._ops.variables.variable import Variable
 from nbtf._runtime.blocks import ScopeStack, current_scope, leaving, within
 from nbtf._runtime.context import CURRENT
 from nbtf._runtime.device import device
+from nbtf._runtime.lanes import with_open_lane
 from nbtf._runtime.scopes import EMPTY, Scope, merged
 from nbtf.distribute.contexts import ReplicaContext, current, get_strategy, require_cross_replica
 from nbtf.distribute.datasets import InputContext, of_function, split_among
 from nbtf.distribute.reduction import CPU, CrossDeviceOps, ReduceOp, copy_value_to, reduce_values, reduced_over
-from nbtf.distribute.replicas import Replicas, across, open_scope
+from nbtf.distribute.replicas import Replicas, across
 from nbtf.distribute.values import (
     DistributedValues,
     Mirrored,
@@ -378,7 +379,7 @@ class StrategyExtended:
         """Returns the scope for updating a copy: in cross-replica context, but with the variables of one replica."""
         replica = number if len(self._devices) > 1 else None
         scope = across(self._strategy, outer).with_(request=merged(device_name, None), replica=replica)
-        return open_scope(scope)
+        return with_open_lane(scope)
 
     def non_slot_devices(self, var_list: Any) -> tuple[str, ...]:
         """Returns the devices on which `update_non_slot` runs its function."""

@@ -192,7 +192,7 @@ def test_nobody_listening_makes_no_event(monkeypatch: pytest.MonkeyPatch) -> Non
         raise AssertionError("a note was taken")
 
     for module in (execute, conversion):
-        monkeypatch.setattr(module, "take_note_of_op", never)
+        monkeypatch.setattr(module, "take_note", never)
     for name in ("find_call_site", "next_number", "events_of_begin"):
         monkeypatch.setattr(op_start, name, never)
     with machine(1):

@@ -1,4 +1,4 @@
-"""Ops that are recorded on their lane: all that the road would have told, and nothing else."""
+"""Ops whose decisions are remembered: the same values, events and memory as if each op were decided anew."""
 
 from __future__ import annotations
 
@@ -12,9 +12,8 @@ import numpy as np
 import pytest
 
 import nbtf as tf
-from nbtf._runtime import recorded_lane
-from nbtf._runtime.context import Context
-from nbtf._runtime.scopes import HERE
+from nbtf._runtime import decisions
+from nbtf._runtime.context import CURRENT, Context
 from nbtf.errors import ResourceExhaustedError
 from nbtf.runtime import Allocated, Freed
 from tests.machines import machine
@@ -62,14 +61,14 @@ def program(seed: int) -> list[Any]:
     return [value.numpy() for value in values]
 
 
-def heard(seed: int) -> tuple[list[Any], list[Any], Any]:
+def heard(seed: int, gpus: int) -> tuple[list[Any], list[Any], Any]:
     """Returns the values of a program, what was told without times, and how much memory was in use at last."""
-    with machine(2, memory="1 MiB"):
+    with machine(gpus, memory="1 MiB"):
         tf.random.set_seed(1)
         with tf.runtime.recording() as record:
             values = program(seed)
         events = sorted(record.events, key=lambda event: event.seq)
-        stats = [tf.config.experimental.get_memory_info(f"GPU:{number}") for number in range(2)]
+        stats = [tf.config.experimental.get_memory_info(f"GPU:{number}") for number in range(gpus)]
     return values, [_timeless(event) for event in events], stats
 
 
@@ -89,43 +88,78 @@ def _in_order(events: list[Any]) -> list[Any]:
     ]
 
 
-@pytest.mark.parametrize("seed", range(12))
-def test_the_lane_tells_what_the_road_does(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    values, events, stats = heard(seed)
-    monkeypatch.setattr(Context, "_only_recorders_listen", lambda context: False)
-    expected, expected_events, expected_stats = heard(seed)
+class Forgetful(dict[Any, Any]):
+    """A memory that keeps nothing."""
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        pass
+
+
+def remember_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Makes the road decide about every op anew."""
+    nothing = property(lambda context: Forgetful(), lambda context, value: None)
+    monkeypatch.setattr(Context, "decisions", nothing, raising=False)
+
+
+@pytest.mark.parametrize("gpus", [0, 1, 2])
+@pytest.mark.parametrize("seed", range(6))
+def test_a_remembered_decision_reports_the_same_events(seed: int, gpus: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    values, events, stats = heard(seed, gpus)
+    remember_nothing(monkeypatch)
+    expected, expected_events, expected_stats = heard(seed, gpus)
 
     assert _in_order(expected_events) == _in_order(events)
     assert expected_stats == stats
     assert [value.tolist() for value in expected] == [value.tolist() for value in values]
 
 
-def test_ops_on_a_simulated_gpu_are_recorded_on_the_lane(monkeypatch: pytest.MonkeyPatch) -> None:
-    served: list[str] = []
-    decided = recorded_lane._decided
+@pytest.mark.parametrize("seed", range(6))
+def test_values_and_memory_are_the_same_while_nothing_listens(seed: int) -> None:
+    def outcome() -> Any:
+        with machine(2, memory="1 MiB"):
+            tf.random.set_seed(1)
+            values = program(seed)
+            return [value.tolist() for value in values], [tf.runtime.memory_map(f"GPU:{number}") for number in range(2)]
+
+    unheard = outcome()
+    with tf.runtime.recording():
+        heard_too = outcome()
+
+    assert heard_too == unheard
+
+
+def test_an_op_is_decided_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    decided: list[str] = []
+    decide = decisions._decide
     monkeypatch.setattr(
-        recorded_lane, "_decided", lambda context, op, *rest: served.append(op.type) or decided(context, op, *rest)
+        decisions, "_decide", lambda context, op, *rest: decided.append(op.type) or decide(context, op, *rest)
     )
     with machine(1):
         x = tf.ones([2, 2])
         with tf.runtime.recording():
-            for _ in range(2):
+            decided.clear()
+            for _ in range(3):
                 tf.matmul(x * 2.0, tf.concat(tf.split(x, 2), 0))
 
-    assert ["Mul", "Split", "ConcatV2", "MatMul"] == served
+    assert ["Mul", "Split", "ConcatV2", "MatMul"] == decided
 
 
-def test_whoever_wants_each_event_at_once_closes_the_lane() -> None:
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda: tf.config.set_soft_device_placement(False),
+        lambda: tf.runtime.observe(lambda event: None)(),
+        lambda: CURRENT.context.set_default_device("CPU:0"),
+    ],
+    ids=["setting", "listener", "default device"],
+)
+def test_a_change_discards_what_was_decided(change: Callable[[], object]) -> None:
     with machine(1):
-        x = tf.ones([2, 2])
-        with tf.runtime.recording():
-            is_open = bool(HERE.recorded)
-            stop = tf.runtime.observe(lambda event: None)
-            closed = not HERE.recorded
-            stop()
-            tf.tanh(x)
+        tf.reduce_sum(tf.ones([2, 2]))
+        before = len(CURRENT.context.decisions)
+        change()
 
-    assert (True, True) == (is_open, closed)
+        assert (True, 0) == (before > 0, len(CURRENT.context.decisions))
 
 
 def test_what_does_not_fit_is_refused_once() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from types import ModuleType
 from typing import Any, NamedTuple, Protocol, TypeAlias
 
@@ -191,7 +192,7 @@ class Device(ABC):
     constants: dict[Any, Any]
     """Scalars that an express lane caches; they are freed with the device."""
 
-    @property
+    @cached_property
     def short_name(self) -> str:
         """The short name, such as `GPU:1`; for a device of another process, the task precedes it."""
         return short_name(self.name)

@@ -19,7 +19,6 @@ from nbtf._devices.base import (
     Made,
     Runnable,
     Spec,
-    arrays_of,
     buffer_of,
     nbytes_of,
 )
@@ -133,7 +132,7 @@ class SimulatedGPU(ChargedGPU):
         """Runs a kernel with NumPy, after the allocator has granted its results."""
         if self._scratch is None:
             self._map_first()
-        arrays = arrays_of(buffers)
+        arrays = [[buffer._array for buffer in each] if each.__class__ is list else each._array for each in buffers]
         if op.shares_memory:
             return [buffer_of(array, _hold_shown(array, buffers)) for array in self._results(op, arrays, attrs)]
         allocations: list[Chunk | None] = []
@@ -196,7 +195,7 @@ class SimulatedGPU(ChargedGPU):
                 if None in shape:
                     return
                 nbytes, label = self._new_request(op, cast("tuple[int, ...]", shape), dtype, site)
-            chunk = self.allocator.allocate(nbytes, label)
+            chunk = (self._allocator or self._open()).allocate(nbytes, label)
             if chunk is None and nbytes:
                 raise self._card_is_full(nbytes, label)
             allocations.append(chunk)
@@ -222,7 +221,9 @@ class SimulatedGPU(ChargedGPU):
                 label = Label(op.type, as_dtype(array.dtype).name, array.shape, site)
                 allocation = self._charge(array.nbytes, label)
                 allocations.append(allocation)
-            owning_buffers.append(buffer_of(array, allocation))
+            buffer = Buffer()
+            buffer._array, buffer._allocation = array, allocation
+            owning_buffers.append(buffer)
         return owning_buffers
 
 

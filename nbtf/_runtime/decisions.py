@@ -11,7 +11,6 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 from nbtf._devices.base import Device, Spec
-from nbtf._runtime.attribute_keys import key_of
 from nbtf._runtime.context import Context
 from nbtf._runtime.copying import check_current
 from nbtf._runtime.events import Reason
@@ -27,6 +26,9 @@ if TYPE_CHECKING:
 
 _REMEMBERED = 4096
 """Maximum number of decisions, so that a loop over ever new shapes cannot fill the memory."""
+
+_PLAIN: frozenset[type] = frozenset({bool, int, str, type(None), DType})
+"""Classes of attributes that can be compared by value."""
 
 _SUBJECTS = 64
 """Maximum number of result shapes of one decision, which vary if they depend on values."""
@@ -57,16 +59,17 @@ class Decision:
     """What is decided about an op on inputs of certain dtypes, devices and shapes."""
 
     __slots__ = (
-        "_shapes",
-        "_specs",
+        "_input_shapes",
         "_subjects",
         "attrs",
         "device",
         "dtypes",
         "inputs_are_there",
+        "is_sized",
         "reason",
         "results",
         "runner",
+        "specs",
     )
 
     def __init__(
@@ -82,37 +85,53 @@ class Decision:
         Args:
           attrs: the attributes in the form that kernels expect.
           dtypes: the inputs' dtypes, with lists flattened.
-          results: the results' dtypes, for a list of one result.
+          results: the results' dtypes; of a list, for one element.
           placed: the op's device, the one that runs its kernel, and the reason.
           inputs_are_there: whether all inputs are tensors in the memory of the device that runs the kernel.
         """
         self.attrs, self.dtypes, self.results = attrs, dtypes, results
         self.device, self.runner, self.reason = placed
         self.inputs_are_there = inputs_are_there
-        self._specs: list[Spec] | None = None
-        self._shapes: tuple[tuple[int, ...], ...] | None = None
+        self.specs: list[Spec] | None = None
+        """The results' specs; None if their sizes depend on values, or if the device does not account for memory."""
+        self.is_sized = self.runner.memory is None
+        """Whether `specs` is decided; the first run decides it, because its errors belong to the run."""
+        self._input_shapes: tuple[tuple[int, ...], ...] | None = None
         self._subjects: dict[Any, OpSubject] = {}
 
-    def specs(self, op: OpRecord, tensors: Sequence[Any]) -> list[Spec] | None:
-        """Returns the results' specs if the device accounts for memory, otherwise None.
+    def size(self, op: OpRecord, tensors: Sequence[Any]) -> list[Spec] | None:
+        """Decides the results' specs, and returns them."""
+        flat = [each for value in tensors for each in (value if value.__class__ is list else (value,))]
+        self.specs, self._input_shapes = op.specs(tensors, self.attrs), tuple([each._array.shape for each in flat])
+        self.is_sized = True
+        return self.specs
 
-        They are computed at the first call, because an error belongs to the run of the op.
-        """
-        if self._shapes is None and self.runner.memory is not None:
-            flat = [each for value in tensors for each in (value if value.__class__ is list else (value,))]
-            self._specs, self._shapes = op.specs(tensors, self.attrs), tuple([each._array.shape for each in flat])
-        return self._specs
+    def outputs(self, op: OpRecord, buffers: Sequence[Any]) -> list[Tensor]:
+        """Returns the tensors of the buffers that the kernel's device returned."""
+        dtypes, device = self.results, self.device
+        if len(buffers) != 1 or len(dtypes) != 1:
+            dtypes = op.output_dtypes(self.dtypes, self.attrs, len(buffers))
+        tensors: list[Tensor] = []
+        for buffer, dtype in zip(buffers, dtypes, strict=True):
+            tensor = Tensor()
+            tensor._array, tensor._dtype, tensor._device, tensor._watch = buffer._array, dtype, device, None
+            if buffer._allocation is not None:
+                tensor._allocation = buffer._allocation
+            if self.runner is not device:
+                tensor._host = True
+            tensors.append(tensor)
+        return tensors
 
-    def subject(self, op: OpRecord, constants: int | None, outputs: Sequence[Any]) -> OpSubject:
-        """Returns what a note says about the op, with its number of constants and its results' shapes."""
-        shapes: Any = [output._array.shape for output in outputs]
-        key = constants, *shapes
+    def subject(self, op: OpRecord, constants: Sequence[int] | None, outputs: Sequence[Any]) -> OpSubject:
+        """Returns what a note says about the op, with its constants' number and its results' shapes."""
+        count = None if constants is None else len(constants)
+        key = (count, *[output._array.shape for output in outputs])
         subject = self._subjects.get(key)
         if subject is None:
             if len(self._subjects) >= _SUBJECTS:
                 self._subjects.clear()
-            placed, inputs = (self.device, self.runner, self.reason), (self._shapes, self.dtypes)
-            subject = self._subjects[key] = subject_of_op(op, placed, constants, outputs, inputs)
+            placed, inputs = (self.device, self.runner, self.reason), (self._input_shapes, self.dtypes)
+            subject = self._subjects[key] = subject_of_op(op, placed, count, outputs, inputs)
         return subject
 
 
@@ -160,10 +179,43 @@ def decide(
     decision = decisions.get(remembered)
     if decision is None:
         decision = _decide(context, op, tensors, attrs, scope, name)
-        if len(decisions) >= _REMEMBERED:
-            decisions.clear()
-        decisions[remembered] = decision
+        remember(decisions, remembered, decision)
     return decision
+
+
+def remember(decisions: dict[Any, Any], key: Any, decision: object) -> None:
+    """Adds a decision to a context's dictionary."""
+    if len(decisions) >= _REMEMBERED:
+        decisions.clear()
+    decisions[key] = decision
+
+
+def key_of(attrs: Mapping[str, Any]) -> tuple[Any, ...] | None:
+    """Returns attributes with their names and classes, because 1 equals True; None if an attribute is not plain.
+
+    Plain values are numbers, strings, dtypes and lists of integers. Zeros are compared as text, because 0.0 equals
+    -0.0.
+    """
+    values = (*attrs.values(),)
+    for value in values:
+        if value.__class__ not in _PLAIN:
+            break
+    else:
+        return *attrs, *values, *map(type, values)
+    key: list[Any] = [*attrs]
+    for value in values:
+        value_class = value.__class__
+        if value_class is list or value_class is tuple:
+            for item in value:
+                if item.__class__ is not int:
+                    return None
+            value = tuple(value)
+        elif value_class is float:
+            value = value or str(value)
+        elif value_class not in _PLAIN:
+            return None
+        key += value_class, value
+    return tuple(key)
 
 
 def _decide(

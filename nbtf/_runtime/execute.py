@@ -9,16 +9,14 @@ from typing import Any
 
 from nbtf._devices.base import Device
 from nbtf._devices.collectives import COLLECTIVE
-from nbtf._devices.sites import CallSite
 from nbtf._runtime.blocks import current_scope
 from nbtf._runtime.context import CURRENT
 from nbtf._runtime.copying import check_policy, moved, tell_collective
-from nbtf._runtime.decisions import Decision, OpRecord, decide
-from nbtf._runtime.notes import take_note
+from nbtf._runtime.decisions import OpRecord, decide
 from nbtf._runtime.numerics import check_results
-from nbtf._runtime.op_start import begin, give_up
+from nbtf._runtime.reporting import begin, give_up, take_note
 from nbtf._runtime.scopes import SCOPE
-from nbtf._runtime.tensor import Tensor, tensor_of
+from nbtf._runtime.tensor import Tensor
 from nbtf.errors import InvalidArgumentError, OpError, ResourceExhaustedError
 
 
@@ -39,33 +37,42 @@ def execute(  # noqa: C901  # the steps of an op in order, each with its conditi
     Returns:
       A tensor, or a list of them for an op with several results.
     """
-    scope = SCOPE() and current_scope()
-    if scope is not None and scope.graph is not None:
-        return scope.graph.add(op, inputs, attrs, name)
-    context = CURRENT.context
-    tensors = op.convert(inputs)
+    scope = SCOPE()
+    if scope is not None:
+        if scope.owner is not None and scope.owner() is None:
+            scope = current_scope()
+        if scope is not None and scope.graph is not None:
+            return scope.graph.add(op, inputs, attrs, name)
+    context, tensors = CURRENT.context, inputs
+    for value in inputs:
+        if value.__class__ is not Tensor:
+            tensors = op.convert(inputs)
+            break
     decision = decide(context, op, tensors, attrs, scope, name)
-    device = decision.device
+    device, runner, buffers = decision.device, decision.runner, tensors
     start = begin(context, op, device, decision.reason, scope, attrs, _FRAMES, inputs) if context.watched else None
+    call_site = None if start is None else start[0]
     try:
         if context.settings.device_policy != "silent":
-            check_policy(context, op, tensors, decision.runner, name)
-        buffers, call_site = tensors, None if start is None else start[0]
+            check_policy(context, op, tensors, runner, name)
         if not decision.inputs_are_there:
-            buffers = [moved(context, op, tensor, decision.runner, call_site) for tensor in tensors]
+            buffers = [moved(context, op, tensor, runner, call_site) for tensor in tensors]
         try:
-            outputs, seconds = _run(op, tensors, buffers, decision, call_site)
+            specs = decision.specs if decision.is_sized else decision.size(op, tensors)
+            started = 0.0 if call_site is None or runner.models_time else perf_counter()
+            result_buffers = runner.run(op, buffers, decision.attrs, specs, call_site)
+            seconds = None if runner.models_time else perf_counter() - started
         except FAILURES as error:
             call = called(op, inputs, attrs, name)
             raise _explained(error, op, tensors, decision.attrs, device, call) from _cause(error)
+        outputs = decision.outputs(op, result_buffers)
     except BaseException:
         give_up(context, op, device, decision.reason, start)
         raise
     if start is not None:
         if op.type == COLLECTIVE:
             tell_collective(context, tensors, decision.attrs, start[0])
-        constants = None if start[3] is None else len(start[3])
-        take_note(context.observers, decision.subject(op, constants, outputs), start, outputs, seconds)
+        take_note(context.observers, decision.subject(op, start[3], outputs), start, outputs, seconds)
     if context.settings.check_numerics and not (scope is not None and scope.silent):
         check_results(op.type, tensors, outputs, device.name)
     result = outputs if op.many else outputs[0]
@@ -73,25 +80,6 @@ def execute(  # noqa: C901  # the steps of an op in order, each with its conditi
         for tape in scope.tapes:
             tape.record(op, tensors, decision.attrs, result)
     return result
-
-
-def _run(
-    op: OpRecord, tensors: Sequence[Any], buffers: Sequence[Any], decision: Decision, call_site: CallSite | None
-) -> tuple[list[Tensor], float | None]:
-    """Runs the kernel; returns the results and the measured seconds, which are None if the device models times."""
-    runner, device = decision.runner, decision.device
-    started = 0.0 if call_site is None or runner.models_time else perf_counter()
-    result_buffers = runner.run(op, buffers, decision.attrs, decision.specs(op, tensors), call_site)
-    seconds = None if runner.models_time else perf_counter() - started
-    if len(result_buffers) == len(decision.results) == 1:
-        outputs = [tensor_of(result_buffers[0], decision.results[0], device)]
-    else:
-        dtypes = op.output_dtypes(decision.dtypes, decision.attrs, len(result_buffers))
-        outputs = [tensor_of(buffer, dtype, device) for buffer, dtype in zip(result_buffers, dtypes, strict=True)]
-    if runner is not device:
-        for output in outputs:
-            output._host = True
-    return outputs, seconds
 
 
 _FRAMES = 4

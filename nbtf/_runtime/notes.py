@@ -103,31 +103,6 @@ def subject_of_op(
     return _subject_of((op, device, id(reason), constants, runner, shapes, dtypes, *inputs), reason)
 
 
-def take_note(sink: NoteSink, subject: OpSubject, start: Begun, outputs: Sequence[Any], seconds: float | None) -> None:
-    """Records a note of an op that has just run; its results remember the note's number.
-
-    Args:
-      sink: receives the note.
-      subject: what the note says about the op.
-      start: the start of the op, as `begin` returned it.
-      outputs: the results.
-      seconds: the measured time of the kernel; None if the device models times.
-    """
-    call_site, first, began_at, constants = start
-    memory = subject.memory
-    pieces = [next_number() for _ in outputs] if memory is not None and len(outputs) != 1 else None
-    last = next_number()
-    for output in outputs:
-        output._seq = last
-    level = None if memory is None else memory.level()
-    side_numbers = None if constants is None and pieces is None else (constants, pieces)
-    note = subject, last, time(), call_site, first, began_at, seconds, level, side_numbers
-    for take in sink.takers:
-        take(note)
-    if last > sink.due:
-        sink.count()
-
-
 # Copies and reports of other libraries
 
 _COPIES: dict[tuple[Any, ...], CopySubject] = {}

@@ -112,6 +112,7 @@ class Observers:
         entry = (object(), taker)
         self.collect()
         taker.collect = self.collect
+        self.due = next_number() + _NUMBERS
         with self._lock:
             self._use(self.functions, (*self.note_takers, entry))
         self._changed()

@@ -12,8 +12,8 @@ import pytest
 import nbtf as tf
 from nbtf._ops.op import OPS
 from nbtf._runtime import decisions
-from nbtf._runtime.attribute_keys import key_of
 from nbtf._runtime.context import CURRENT
+from nbtf._runtime.decisions import key_of
 from nbtf._runtime.scopes import HERE, Scope, merged, set_scope
 from nbtf._runtime.tape import Call
 from nbtf.errors import InvalidArgumentError, ResourceExhaustedError

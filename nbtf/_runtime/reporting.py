@@ -1,4 +1,4 @@
-"""Reports the start or failure of an op, and its constants, to the log and to listeners."""
+"""Reports ops to the log and to listeners: their constants, their start, and their end or failure."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from time import time
 from typing import Any, Protocol
 
 from nbtf._devices.base import Buffer, Device, Runnable
-from nbtf._devices.sites import find_call_site
+from nbtf._devices.sites import NOWHERE, find_call_site
 from nbtf._runtime.constants import Constants
 from nbtf._runtime.context import Context
 from nbtf._runtime.events import Reason
-from nbtf._runtime.notes import next_number, note_of_failure
-from nbtf._runtime.phases import part_of
+from nbtf._runtime.notes import NoteSink, next_number, note_of_failure
+from nbtf._runtime.phases import NOTHING, SAYING, part_of
 from nbtf._runtime.scopes import Scope
-from nbtf._runtime.subjects import Begun, events_of_begin
+from nbtf._runtime.subjects import Begun, OpSubject, events_of_begin
 from nbtf._types import DType
 
 
@@ -65,7 +65,8 @@ def begin(
             context.log(op.type, device.name)
         if not observers.takers:
             return None
-        call_site = find_call_site(part_of(scope), frames)
+        part = NOWHERE if scope is None and SAYING() is NOTHING else part_of(scope)
+        call_site = find_call_site(part, frames)
         start = call_site, next_number(), time(), constants
         if observers.functions:
             observers.tell(events_of_begin(op, device, reason, start))
@@ -99,6 +100,31 @@ def count_constants(
         constants.forget(events)
         raise
     return events or None
+
+
+def take_note(sink: NoteSink, subject: OpSubject, start: Begun, outputs: Sequence[Any], seconds: float | None) -> None:
+    """Records a note of an op that has just run; its results remember the note's number.
+
+    Args:
+      sink: receives the note.
+      subject: what the note says about the op.
+      start: the start of the op, as `begin` returned it.
+      outputs: the results.
+      seconds: the measured time of the kernel; None if the device models times.
+    """
+    call_site, first, began_at, constants = start
+    memory = subject.memory
+    pieces = [next_number() for _ in outputs] if memory is not None and len(outputs) != 1 else None
+    last = next_number()
+    for output in outputs:
+        output._seq = last
+    level = None if memory is None else memory.level()
+    side_numbers = None if constants is None and pieces is None else (constants, pieces)
+    note = subject, last, time(), call_site, first, began_at, seconds, level, side_numbers
+    for take in sink.takers:
+        take(note)
+    if last > sink.due:
+        sink.count()
 
 
 def give_up(context: Context, op: Runnable, device: Device, reason: Reason, start: Begun | None) -> None:

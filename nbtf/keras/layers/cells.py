@@ -15,6 +15,7 @@ from nbtf._runtime.arguments import check_number
 from nbtf.keras import activations, random
 from nbtf.keras.layers.base import Layer
 from nbtf.keras.layers.described import arguments_of
+from nbtf.keras.registry import deserialized, serialized
 from nbtf.keras.type_guards import is_list
 
 
@@ -320,12 +321,8 @@ class StackedRNNCells(Layer):
         return inputs, new_states
 
     def get_config(self) -> dict[str, Any]:
-        from nbtf.keras.registry import serialized
-
         return {**super().get_config(), "cells": [serialized(cell) for cell in self.cells]}
 
     @classmethod
     def from_config(cls, config: dict[str, Any]) -> Any:
-        from nbtf.keras.registry import deserialized
-
         return super().from_config({**config, "cells": [deserialized(cell) for cell in config["cells"]]})

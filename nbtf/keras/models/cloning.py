@@ -6,11 +6,13 @@ import json
 from collections.abc import Callable
 from typing import Any
 
+from nbtf import nest
 from nbtf.keras.layers.core import InputLayer
 from nbtf.keras.models.functional import Functional
 from nbtf.keras.models.sequential import Sequential
-from nbtf.keras.operation import node_of, replace_symbols
+from nbtf.keras.operation import Operator, node_of, replace_symbols
 from nbtf.keras.registry import deserialized
+from nbtf.keras.symbolic import applied
 
 
 def clone_model(
@@ -47,8 +49,6 @@ def _clone_layer(layer: Any) -> Any:
 
 
 def _functional(model: Any, input_tensors: Any, clone: Callable[[Any], Any]) -> Any:
-    from nbtf import nest
-
     flat_inputs: Any = None if input_tensors is None else nest.flatten(input_tensors)
     clones: dict[int, Any] = {}
     for position, symbol in enumerate(model.inputs):
@@ -77,9 +77,6 @@ def _functional(model: Any, input_tensors: Any, clone: Callable[[Any], Any]) -> 
 
 
 def _apply(operation: Any, args: Any, kwargs: Any) -> Any:
-    from nbtf.keras.operation import Operator
-    from nbtf.keras.symbolic import applied
-
     return applied(operation, *args, **kwargs) if isinstance(operation, Operator) else operation(*args, **kwargs)
 
 

@@ -10,7 +10,8 @@ from nbtf._ops.arrays.creation import convert_to_tensor
 from nbtf._ops.math.arithmetic import add, multiply, subtract
 from nbtf._ops.math.exponentials import pow, sqrt
 from nbtf._ops.math.magnitude import abs, clip_by_value, maximum, sign, square
-from nbtf.keras.optimizers.optimizer import Optimizer, Step
+from nbtf.keras.optimizers.averages import Step
+from nbtf.keras.optimizers.optimizer import Optimizer
 
 
 def _bias_correction(beta: float, number: int, variable: Any) -> Any:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import fields
-from typing import Any, ClassVar
+from typing import Any, ClassVar, dataclass_transform
 
 from nbtf import nest
 from nbtf._ops.arrays.creation import ones_like
@@ -15,7 +15,7 @@ from nbtf._ops.reductions.sums import reduce_sum
 from nbtf._runtime.conversion import as_tensor
 from nbtf._runtime.phases import FORWARD, during
 from nbtf._runtime.tensor import Tensor
-from nbtf.keras.configured import Configured
+from nbtf.keras.configured import Configured, as_options
 from nbtf.keras.dtypes import as_policy, floatx
 from nbtf.keras.naming import auto_name, snake_case
 from nbtf.keras.registry import deserialized, serialized
@@ -141,10 +141,15 @@ class LossFunctionWrapper(Loss):
         return cls(**config)
 
 
+@dataclass_transform(eq_default=False)
 class FunctionLoss(LossFunctionWrapper):
     """Base class of nbtf's own losses: `fn` is the function, and the fields are its options."""
 
     fn: ClassVar[Callable[..., Any]]
+
+    def __init_subclass__(cls) -> None:
+        """Makes the class a dataclass."""
+        as_options(cls, vars(cls).get("fn"))
 
     def __post_init__(self) -> None:
         options: dict[str, Any] = {field.name: getattr(self, field.name) for field in fields(self)}

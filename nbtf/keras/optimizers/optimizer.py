@@ -103,7 +103,7 @@ class Optimizer(Averages):
         self.built = False
         self._strategy = distribute.get_strategy()
         self._no_decay: list[str] = []
-        self._weights, self._places, self._slots = [], {}, []
+        self._weights, self._indices, self._slots = [], {}, []
         with inside(self.name):
             self._iterations = Variable(
                 0, dtype="int64", trainable=False, name="iteration", aggregation="only_first_replica"

@@ -30,7 +30,7 @@ class Slots(Trackable):
     built: bool
     _strategy: Any
     _weights: list[Any]
-    _places: dict[int, int]
+    _indices: dict[int, int]
     _slots: list[list[Variable]]
 
     def build(self, variables: Iterable[Any]) -> None:
@@ -64,7 +64,7 @@ class Slots(Trackable):
         self.built = True
 
     def _number_weights(self) -> None:
-        self._places = {id(bare(weight)): index for index, weight in enumerate(self._weights)}
+        self._indices = {id(bare(weight)): index for index, weight in enumerate(self._weights)}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         """Restores a copy or a pickle, whose weights differ from those of the original."""
@@ -121,7 +121,7 @@ class Slots(Trackable):
             strategy._copies_of(weight)
 
     def _slot_of(self, weight: Any) -> int:
-        slot = self._places.get(id(bare(weight)))
+        slot = self._indices.get(id(bare(weight)))
         if slot is None:
             raise ValueError(
                 f"Unknown variable: {weight}. This optimizer can only be called for the variables it was originally "

@@ -103,7 +103,6 @@ class PReLU(SameShape):
         self.alpha: Any = None
 
     def build(self, input_shape: Any) -> None:
-        """Creates the slopes."""
         shape = list(input_shape[1:])
         for axis in self.shared_axes or ():
             shape[axis - 1] = 1

@@ -301,7 +301,6 @@ class StackedRNNCells(Layer):
         return self.cells[-1].output_size
 
     def build(self, input_shape: Any) -> None:
-        """Builds the cells."""
         shape = tuple(input_shape)
         for cell in self.cells:
             if not cell.built:
@@ -313,7 +312,6 @@ class StackedRNNCells(Layer):
         return [cell.get_initial_state(batch_size=batch_size) for cell in self.cells]
 
     def call(self, inputs: Any, states: Any, training: Any = False) -> Any:
-        """Returns a result and the new states."""
         new_states: list[Any] = []
         for cell, cell_states in zip(self.cells, states, strict=True):
             inputs, new_cell_states = cell(inputs, cell_states, training=training)

@@ -158,7 +158,6 @@ class Embedding(Layer):
     _config = arguments_of(__init__, "weights")
 
     def build(self, input_shape: Any = None) -> None:
-        """Creates the table."""
         if self.built:
             return
         self.embeddings = self._weight("embeddings", (self.input_dim, self.output_dim))
@@ -195,7 +194,6 @@ class Activation(SameShape):
         self.built = True
 
     def call(self, inputs: Any) -> Any:
-        """Applies the function."""
         return self.activation(inputs)
 
 
@@ -229,7 +227,6 @@ class Lambda(Layer):
         self.built = True
 
     def call(self, inputs: Any, mask: Any = None, training: Any = None) -> Any:
-        """Calls the function."""
         names = self.function.__code__.co_varnames if hasattr(self.function, "__code__") else ()
         options = {name: value for name, value in (("mask", mask), ("training", training)) if name in names}
         return self.function(inputs, **options, **self.arguments)

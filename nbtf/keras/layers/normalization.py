@@ -76,7 +76,6 @@ class BatchNormalization(SameShape):
     _config = arguments_of(__init__, "synchronized")
 
     def build(self, input_shape: Any) -> None:
-        """Creates the factor, the offset and the moving averages."""
         channels = input_shape[self.axis]
         shape = (channels,)
         if self.scale:
@@ -182,7 +181,6 @@ class LayerNormalization(SameShape):
         return sorted(axis % rank for axis in axes)
 
     def build(self, input_shape: Any) -> None:
-        """Creates the factor and the offset."""
         shape = tuple(input_shape[axis] for axis in self._axes(len(input_shape)))
         if self.scale:
             self.gamma = self._weight("gamma", shape)

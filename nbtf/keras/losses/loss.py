@@ -95,7 +95,6 @@ class Loss(Configured):
         return tensor if tensor.dtype.name == self.dtype else cast(tensor, self.dtype)
 
     def get_config(self) -> dict[str, Any]:
-        """Returns the constructor arguments as a dictionary."""
         return {"name": self.name, "reduction": self.reduction}
 
 
@@ -129,13 +128,11 @@ class LossFunctionWrapper(Loss):
         return self.fn(y_true, y_pred, **self._fn_kwargs)
 
     def get_config(self) -> dict[str, Any]:
-        """Returns the constructor arguments as a dictionary."""
         function_config = {"fn": serialized(self.fn)} if type(self) is LossFunctionWrapper else {}
         return {**super().get_config(), **function_config, **self._fn_kwargs}
 
     @classmethod
     def from_config(cls, config: dict[str, Any]) -> Loss:
-        """Creates a loss from the result of `get_config`."""
         if "fn" in config:
             config = {**config, "fn": deserialized(config["fn"])}
         return cls(**config)

@@ -248,13 +248,11 @@ class MeanMetricWrapper(Mean):
         super().update_state(values, sample_weight)
 
     def get_config(self) -> dict[str, Any]:
-        """Returns the constructor arguments as a dictionary."""
         function_config = {"fn": serialized(self._fn)} if type(self) is MeanMetricWrapper else {}
         return {**super().get_config(), **function_config, **self._fn_kwargs}
 
     @classmethod
     def from_config(cls, config: dict[str, Any]) -> Metric:
-        """Creates a metric from the result of `get_config`."""
         return cls(**({**config, "fn": deserialized(config["fn"])} if "fn" in config else config))
 
 

@@ -51,6 +51,10 @@ def _clone_layer(layer: Any) -> Any:
 def _functional(model: Any, input_tensors: Any, clone: Callable[[Any], Any]) -> Any:
     flat_inputs: Any = None if input_tensors is None else nest.flatten(input_tensors)
     clones: dict[int, Any] = {}
+
+    def clone_of(tensor: Any) -> Any:
+        return clones[id(tensor)]
+
     for position, symbol in enumerate(model.inputs):
         operation = node_of(symbol).operation
         new_input = _clone_layer(operation).output if isinstance(operation, InputLayer) else None
@@ -62,18 +66,13 @@ def _functional(model: Any, input_tensors: Any, clone: Callable[[Any], Any]) -> 
         copy = copies.setdefault(id(node.operation), None) or clone(node.operation)
         copies[id(node.operation)] = copy
 
-        def new(tensor: Any) -> Any:
-            return clones[id(tensor)]
-
-        args, kwargs = replace_symbols(node.args, new), replace_symbols(node.kwargs, new)
+        args, kwargs = replace_symbols(node.args, clone_of), replace_symbols(node.kwargs, clone_of)
         results = _apply(copy, args, kwargs)
         for original, result in zip(node.output_tensors, nest.flatten(results), strict=True):
             clones[id(original)] = result
 
-    def new_of(tensor: Any) -> Any:
-        return clones[id(tensor)]
-
-    return Functional(replace_symbols(model.input, new_of), replace_symbols(model.output, new_of), name=model.name)
+    inputs, outputs = replace_symbols(model.input, clone_of), replace_symbols(model.output, clone_of)
+    return Functional(inputs, outputs, name=model.name)
 
 
 def _apply(operation: Any, args: Any, kwargs: Any) -> Any:

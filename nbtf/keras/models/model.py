@@ -9,7 +9,6 @@ from typing import Any, ClassVar
 
 from nbtf.keras import naming
 from nbtf.keras.layers.base import Layer
-from nbtf.keras.layers.core import InputLayer
 from nbtf.keras.models.functional_config import functional_from_config
 from nbtf.keras.models.summary import print_summary
 from nbtf.keras.registry import custom_object_scope, serialized
@@ -267,8 +266,3 @@ def _shapes_of(value: Any) -> Any:
         return [_shapes_of(inner) for inner in value]
     shape = getattr(value, "shape", None)
     return None if shape is None else (None, *tuple(shape)[1:])
-
-
-def is_input(operation: Any) -> bool:
-    """Returns whether an operation is an input of a model."""
-    return isinstance(operation, InputLayer)

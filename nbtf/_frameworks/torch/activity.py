@@ -13,9 +13,9 @@ from nbtf._frameworks.torch.hearing import (
     can_note,
     end_hearing,
     hear_whole_thread,
-    hearing_of_thread,
     is_heard,
 )
+from nbtf._frameworks.torch.thread_observer import hearing_of_thread
 from nbtf._frameworks.torch.workers import workers_of
 
 if TYPE_CHECKING:

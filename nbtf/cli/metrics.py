@@ -12,6 +12,7 @@ from typing import Any
 from nbtf import runtime
 from nbtf._install import pip_install
 from nbtf._locks import new_event
+from nbtf.cli.arguments import add_parser, worded
 from nbtf.cli.cards import Card, Holding, cards
 from nbtf.cli.command_error import CommandError, require
 from nbtf.cli.metrics_server import new_server
@@ -54,20 +55,7 @@ def figures(card: Card) -> Mapping[str, float | None]:
 
 def add_command(commands: Any) -> None:
     """Adds `metrics` to the command line."""
-    parser: argparse.ArgumentParser = commands.add_parser(
-        "metrics",
-        help="export GPU metrics for Prometheus",
-        description="Print the figures of `nbtf top` in Prometheus' text format: the metrics of all GPUs, and the "
-        "memory of your own processes with their notebooks. Other users' processes are counted but not described. "
-        "The command starts no device.",
-    )
-    parser.add_argument(
-        "--listen",
-        metavar="[ADDRESS:]PORT",
-        type=_address,
-        help=f"serve http://ADDRESS:PORT/metrics until stopped (default ADDRESS: {LOOPBACK})",
-    )
-    parser.set_defaults(command=metrics)
+    add_parser(commands, "metrics", metrics, listen=worded(_address))
 
 
 def metrics(chosen: argparse.Namespace) -> int:
@@ -176,5 +164,5 @@ def _address(text: str) -> tuple[str, int]:
     """
     address, _, port = text.rpartition(":")
     if not port.isdigit() or int(port) > 65_535:
-        raise argparse.ArgumentTypeError(f"expected [ADDRESS:]PORT, such as 9400 or 0.0.0.0:9400; got {text!r}")
+        raise ValueError(f"expected [ADDRESS:]PORT, such as 9400 or 0.0.0.0:9400; got {text!r}")
     return address.strip("[]") or LOOPBACK, int(port)

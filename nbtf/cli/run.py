@@ -12,6 +12,7 @@ from typing import Any
 
 from nbtf._counts import counted
 from nbtf.cli import execution, redirect
+from nbtf.cli.arguments import add_parser, whole_number
 from nbtf.cli.command_error import CommandError, require
 from nbtf.cli.comparison import MISSING, difference, is_recorded, may_raise, what_is_missing
 from nbtf.cli.execution import CellRun, Conditions, KernelDiedError, code_cells
@@ -30,32 +31,9 @@ LONGEST = 600
 
 def add_command(commands: Any) -> None:
     """Adds `run` to the command line."""
-    parser: argparse.ArgumentParser = commands.add_parser(
-        "run",
-        help="run a TensorFlow notebook on nbtf",
-        description="Run a notebook with nbtf in place of TensorFlow. Report for each cell whether it ran and printed "
-        "its recorded output, or which names nbtf lacks. No file is changed. Shell lines (!pip ...) and "
-        "%tensorflow_version are left out. Exit status 1 if a cell failed, 2 if the file is not a notebook.",
-    )
-    parser.add_argument("notebook", type=Path, metavar="NOTEBOOK.ipynb")
-    parser.add_argument(
-        "--gpus", type=_count, metavar="N", help=f"number of GPUs to simulate (default: {VARIABLE} if set, else none)"
-    )
-    parser.add_argument("-o", "--output", type=Path, metavar="OUT", help="save the notebook with new outputs to OUT")
-    parser.add_argument(
-        "--tf1",
-        action=argparse.BooleanOptionalAction,
-        help="run it as TensorFlow 1: `import tensorflow` means nbtf.compat.v1, whose ops build a graph (default: if "
-        "the notebook uses names that only TensorFlow 1 has, such as tf.Session)",
-    )
-    parser.add_argument(
-        "--timeout",
-        type=_seconds,
-        default=LONGEST,
-        metavar="SECONDS",
-        help=f"stop the run when a cell takes longer than this (default: {LONGEST}; 0: never)",
-    )
-    parser.set_defaults(command=run)
+    timeout = {"type": whole_number("seconds"), "default": LONGEST}
+    tf1 = {"action": argparse.BooleanOptionalAction}
+    add_parser(commands, "run", run, gpus=whole_number("GPUs"), tf1=tf1, timeout=timeout)
 
 
 def run(chosen: argparse.Namespace) -> int:
@@ -180,17 +158,3 @@ def _check_output(output: Path | None, notebook: Path) -> None:
         raise CommandError(f"{output} is the notebook itself, which is never changed. Choose another file for -o.")
     if not output.resolve().parent.is_dir():
         raise CommandError(f"cannot write {output}: the folder {output.resolve().parent} does not exist")
-
-
-def _seconds(text: str) -> int:
-    """A time in whole seconds, 0 or more."""
-    if not text.isdecimal():
-        raise argparse.ArgumentTypeError(f"expected a number of seconds, got {text!r}")
-    return int(text)
-
-
-def _count(text: str) -> int:
-    """A number of GPUs; argparse puts the text of the error after the option's name."""
-    if not text.isdecimal():
-        raise argparse.ArgumentTypeError(f"expected a number of GPUs, got {text!r}")
-    return int(text)

@@ -8,7 +8,7 @@ from difflib import SequenceMatcher, get_close_matches
 
 from nbtf.notebook.checks.wording import listed, phrase
 from nbtf.notebook.magics.cell_magics import add_line_magic
-from nbtf.notebook.magics.options import Options
+from nbtf.notebook.magics.options import options_of
 from nbtf.notebook.session import Session, say
 
 _LIKE = 0.6
@@ -18,13 +18,7 @@ _LETTER = re.compile(r"\(?[a-zA-Z]\)?")
 
 def add_check_magic(session: Session) -> None:
     """Adds the magic."""
-    options = Options("%check", "Check your answer to an exercise or question. A wrong answer does not fail the cell.")
-    options.add_argument(
-        "name",
-        metavar="NAME",
-        nargs="*",
-        help="an exercise, or a question and your choice, such as four_gpus b; without NAME, list the exercises",
-    )
+    options = options_of("%check")
     add_line_magic(session, "check", options, lambda chosen: _answer(session, chosen))
 
 

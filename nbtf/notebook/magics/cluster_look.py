@@ -12,8 +12,6 @@ from nbtf.notebook.memory_table import percent
 from nbtf.notebook.session import Session
 from nbtf.notebook.tables import Column, Table, size
 
-CLUSTER_HELP = "show a Dask cluster: the address of its scheduler, or the variable that holds its client"
-
 CARDS = (
     Column("host", "host"),
     Column("device", "device"),

@@ -19,7 +19,7 @@ from nbtf.notebook.device_names import full_name, label
 from nbtf.notebook.library_watch import library_watch_of
 from nbtf.notebook.magics.cell_magics import add_line_magic
 from nbtf.notebook.magics.export import FORMATS, exported
-from nbtf.notebook.magics.options import Options, typed
+from nbtf.notebook.magics.options import options_of
 from nbtf.notebook.session import Ending, Session, Undo, say
 from nbtf.notebook.tables import MOST_ROWS, Column, Table, size
 
@@ -49,23 +49,8 @@ GROUPED = (
 
 def add_log_magic(session: Session, printer: Printer) -> None:
     """Adds the magic."""
-    options = Options(
-        "%placement_log",
-        "Control the recorder, which has run since %load_ext nbtf, and show its ops.\n\n"
-        "  on, off       print each op before it runs, or stop printing\n"
-        "  show          return the last ops: where, why, and which code line (default)\n"
-        "  table         return counts by op, device and reason, and the copies of tensors\n"
-        "  clear         delete the recorded events\n"
-        "  export FILE   write the events: csv, json, or chrome for a trace viewer; FILE is optional\n"
-        "  watch torch   also record PyTorch's ops from now on; unwatch torch: stop",
-    )
-    options.add_argument("action", choices=ACTIONS, nargs="?", default="show")
-    options.add_argument("target", metavar="FILE|FORMAT|LIBRARY", nargs="?", help="for export, watch and unwatch")
-    options.add_argument("-n", type=typed(_count), default=20, metavar="N", help="show: number of ops (default: 20)")
-    options.add_argument("--op", metavar="GLOB", default="*", help="show, table: only these ops, such as '*MatMul'")
-    options.add_argument("--device", metavar="SPEC", type=typed(full_name), help="show, table: only this device")
-    options.add_argument("--all", action="store_true", help="show, table: include constants, views and small copies")
-    options.add_argument("--format", choices=FORMATS, help="export: the format (default: by the file's extension)")
+    choices = {"action": {"choices": ACTIONS}, "format": {"choices": FORMATS}}
+    options = options_of("%placement_log", n=_count, device=full_name, **choices)
     add_line_magic(session, "placement_log", options, lambda chosen: _answer(session, printer, chosen))
 
 

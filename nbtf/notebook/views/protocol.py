@@ -69,6 +69,15 @@ class LiveWidget(Widget):
     def page_loaded(self) -> None:
         """Does what a page needs that has loaded the widget."""
 
+    def did_not_load(self) -> None:
+        """Shows what replaces the widget."""
+
+    def renew_still(self) -> None:
+        """Updates the picture that the notebook's file stores."""
+
+    def follow(self) -> None:
+        """Moves to the cell that begins."""
+
     def _take_message(self, _: Any, content: Any, __: Any) -> None:
         """Handles a message of a front end, which may arrive late or on another thread.
 

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import json
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
-from functools import cache
-from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,12 +11,6 @@ if TYPE_CHECKING:
     from argparse import ArgumentParser
 
 _TYPES = {"path": Path, "float": float}
-
-
-@cache
-def read_descriptions(package: str, file: str) -> Mapping[str, Any]:
-    """Returns the contents of a package's JSON file, by the names of commands or magics."""
-    return json.loads((files(package) / file).read_text(encoding="utf-8"))
 
 
 def in_one_text(lines: str | list[str]) -> str:

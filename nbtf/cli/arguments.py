@@ -7,7 +7,8 @@ import math
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from nbtf._arguments import add_arguments, in_one_text, read_descriptions
+from nbtf._arguments import add_arguments, in_one_text
+from nbtf._own_files import own_json
 
 T = TypeVar("T")
 Command = Callable[[argparse.Namespace], int]
@@ -24,7 +25,7 @@ def add_parser(
       command: function that runs it; None if it has commands of its own.
       **settings: the types or other settings of its arguments; see `add_arguments`.
     """
-    texts = dict(read_descriptions("nbtf.cli", "commands.json")[name])
+    texts = dict(own_json("nbtf.cli", "commands.json")[name])
     arguments, texts["description"] = texts.pop("arguments"), in_one_text(texts["description"])
     if "\n" in texts["description"]:
         texts["formatter_class"] = argparse.RawDescriptionHelpFormatter

@@ -44,7 +44,7 @@ ALLOWED = {
     ("nbtf/cli/own_wheel.py", "path.read_bytes"): _OWN,
     ("nbtf/_public.py", "open"): _OWN,
     ("nbtf/_cluster/look.py", "file.read_text"): _OWN,
-    ("nbtf/notebook/catalogue.py", "file.read_text"): _OWN,
+    ("nbtf/_own_files.py", "read_text"): _OWN,
     ("nbtf/notebook/views/esm.py", "read_text"): _OWN,
     ("nbtf/_devices/host_memory.py", "open"): _SYSTEM,
     ("nbtf/_devices/processes.py", "open"): _SYSTEM,

@@ -6,7 +6,7 @@ JSON is one object: `schema`; `devices`, each with `name`, `simulated` and `mode
 events and how many of the oldest are missing; `events`, oldest first. CSV has a line for each event, with the schema in
 its first column. In CSV, text that a spreadsheet would compute (it begins with `=`, `+`, `-` or `@`) gets a leading
 apostrophe, which spreadsheets hide. Fields that an event lacks are left out of JSON and empty in CSV.
-The page `.github/EVENTS.md` describes each field, and `export_schema.py` its type.
+The page `.github/EVENTS.md` describes each field, and `events.schema.json` its type.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from nbtf import runtime
+from nbtf._own_files import own_json
 from nbtf._storage.spreadsheets import as_cell
 from nbtf.notebook.magics.trace import trace_events
 
@@ -28,6 +29,21 @@ FIELDS = (
     "start region offset size largest_free limit holder library "
     "source target copy pinned function trace cause arguments differences code node replica phase layer"
 ).split()
+
+
+def export_schema() -> dict[str, Any]:
+    """Returns the JSON Schema of the files that `%placement_log export FILE.json` writes.
+
+    Fields that it does not name are allowed, because later versions may add some.
+
+    >>> schema = export_schema()
+    >>> schema["properties"]["schema"]
+    {'const': 'nbtf-events/1'}
+    >>> sorted(schema["$defs"])[:3]
+    ['allocated', 'copied', 'executed']
+    """
+    return own_json("nbtf.notebook.magics", "events.schema.json")
+
 
 CodeLine = Callable[[runtime.Site], str]
 

@@ -10,7 +10,8 @@ from typing import Any, NoReturn
 
 from IPython.core.error import UsageError
 
-from nbtf._arguments import add_arguments, in_one_text, read_descriptions
+from nbtf._arguments import add_arguments, in_one_text
+from nbtf._own_files import own_json
 from nbtf.notebook.session import say
 
 _LIKE = 0.7
@@ -114,7 +115,7 @@ def options_of(name: str, **settings: Callable[[str], Any] | dict[str, Any]) -> 
       name: name of the magic with its `%`.
       **settings: the converters or other settings of arguments, by their names; see `add_arguments`.
     """
-    texts = read_descriptions("nbtf.notebook.magics", "magics.json")[name]
+    texts = own_json("nbtf.notebook.magics", "magics.json")[name]
     options = Options(name, in_one_text(texts["purpose"]))
     converters = {key: typed(each) if callable(each) else each for key, each in settings.items()}
     add_arguments(options, texts["arguments"], **converters)

@@ -10,24 +10,7 @@ from nbtf import runtime
 from nbtf.notebook.device_names import short
 from nbtf.notebook.tables import one_line
 
-COLUMNS = (
-    "kind",
-    "seq",
-    "ms",
-    "op",
-    "device",
-    "target",
-    "why",
-    "code",
-    "out",
-    "nbytes",
-    "in_use",
-    "pool",
-    "seconds",
-    "modelled",
-    "node",
-)
-
+COLUMNS = tuple("kind seq ms op device target why code out nbytes in_use pool seconds modelled node".split())
 MOST = 200
 """Maximum number of rows in a state."""
 

@@ -19,9 +19,8 @@ from nbtf._storage import files
 from nbtf._storage.reading import read_bytes, read_text
 from nbtf.cli.arguments import add_parser
 from nbtf.cli.command_error import CommandError, require
-from nbtf.cli.folded import empty_folded_cells
 from nbtf.cli.images import copy_images
-from nbtf.cli.install_cell import is_install_cell
+from nbtf.cli.special_cells import empty_folded_cells, is_install_cell
 
 VARIABLE = "NBTF_LANG"
 """The environment variable that sets the language of the live views."""

@@ -96,7 +96,7 @@ class Collector:
             for card in listed_cards:
                 figure = figures(card)[name]
                 if figure is not None:
-                    family.add_metric(_card_labels(card), figure)
+                    family.add_metric([card.label, card.uuid, card.name, str(int(card.simulated))], figure)
             yield family
         memory = families("nbtf_gpu_process_memory_bytes", _PROCESS_MEMORY, labels=_OF_PROCESS)
         idle = families("nbtf_gpu_process_idle_seconds", _PROCESS_IDLE, labels=_OF_PROCESS)
@@ -119,10 +119,6 @@ class Collector:
 def _own_holdings(listed_cards: Sequence[Card]) -> Iterator[tuple[Card, Holding]]:
     """Yields the GPU memory that this user's processes hold."""
     return ((card, holding) for card in listed_cards for holding in card.holdings or () if holding.owner.is_self)
-
-
-def _card_labels(card: Card) -> list[str]:
-    return [card.label, card.uuid, card.name, str(int(card.simulated))]
 
 
 def _process_labels(card: Card, holding: Holding) -> list[str]:

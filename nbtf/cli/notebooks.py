@@ -13,13 +13,12 @@ from nbtf.cli.arguments import add_parser
 from nbtf.cli.badges import address_in, badges, with_badges
 from nbtf.cli.checking import command as checking
 from nbtf.cli.command_error import CommandError, require, writing
+from nbtf.cli.exercises import student_copy, teacher_copy
 from nbtf.cli.images import copy_images
-from nbtf.cli.install_cell import install_cell, is_install_cell
 from nbtf.cli.languages import catalogue_of, language_of, translation_of
-from nbtf.cli.notebook_file import read, write
-from nbtf.cli.notebook_paths import notebooks_in
+from nbtf.cli.notebook_file import notebooks_in, read, write
 from nbtf.cli.recording import CELL_SECONDS, execute, tidy
-from nbtf.cli.student import student_copy, teacher_copy
+from nbtf.cli.special_cells import install_cell, is_install_cell
 
 
 def add_command(commands: Any) -> None:

@@ -33,7 +33,7 @@ ALLOWED = {
     ("nbtf/_storage/files.py", "io.FileIO"): "opens a draft or the end of a log, for writing",
     ("nbtf/_storage/files.py", "shutil.copyfileobj"): "gets open files",
     ("nbtf/keras/saving/models.py", "zipfile.is_zipfile"): "gets an open file",
-    ("nbtf/_frameworks/torch/prediction/zeros.py", "mmap.mmap"): "maps memory",
+    ("nbtf/_frameworks/torch/prediction/host.py", "mmap.mmap"): "maps memory",
     ("nbtf/_storage/gfile.py", "open"): "opens for writing",
     ("nbtf/_storage/records.py", "gzip.GzipFile"): "gets an open file",
     ("nbtf/_cluster/processes.py", "os.open"): "opens the null device for writing",

@@ -27,7 +27,7 @@ from nbtf.cli.checking.updating import update
 from nbtf.cli.checking.verdicts import NotebookVerdict
 from nbtf.cli.command_error import CommandError, require, writing
 from nbtf.cli.limits import Limits
-from nbtf.cli.notebook_paths import notebooks_in
+from nbtf.cli.notebook_file import notebooks_in
 from nbtf.cli.recording import CELL_SECONDS
 
 INSTALL = pip_install("ci")

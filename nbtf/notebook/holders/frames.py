@@ -30,16 +30,10 @@ def of_function(obj: FunctionType) -> Iterator[tuple[object, Reference]]:
     yield obj.__kwdefaults__, Reference(role="keyword defaults")
 
 
-def closure(obj: Any, names: tuple[str, ...]) -> Iterator[tuple[object, Reference]]:
-    """Yields the cells of a closure."""
-    for index, cell in enumerate(obj):
-        yield cell, Reference(f".<closure> {names[index] if index < len(names) else index}")
-
-
-def defaults(obj: Any, names: tuple[str, ...]) -> Iterator[tuple[object, Reference]]:
-    """Yields the defaults of arguments."""
-    for index, value in enumerate(obj):
-        yield value, Reference(f".<default> {names[index] if index < len(names) else index}")
+def entries(noun: str, obj: Any, names: tuple[str, ...]) -> Iterator[tuple[object, Reference]]:
+    """Yields the cells of a closure, or the defaults of arguments."""
+    for index, entry in enumerate(obj):
+        yield entry, Reference(f".<{noun}> {names[index] if index < len(names) else index}")
 
 
 def keyword_defaults(obj: Any, _: tuple[str, ...]) -> Iterator[tuple[object, Reference]]:

@@ -69,8 +69,8 @@ def _names(checks: list[str]) -> str:
 def exercise_names() -> list[str]:
     """Returns the names of the exercises, in the order of the lessons."""
     # Imported late: these modules load models and strategies, which only tutorials need.
-    from nbtf.notebook.checks import lost_workers, memory, placement, several_gpus, training
+    from nbtf.notebook.checks import memory, placement, several_gpus, training
     from nbtf.notebook.checks.answers import CHECKS
 
-    modules = [module.__name__ for module in (placement, memory, several_gpus, lost_workers, training)]
+    modules = [module.__name__ for module in (placement, memory, several_gpus, training)]
     return sorted(CHECKS, key=lambda name: modules.index(CHECKS[name].__module__))

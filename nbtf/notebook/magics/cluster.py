@@ -13,7 +13,7 @@ from nbtf._counts import counted
 from nbtf.notebook.magics.cell_magics import add_line_magic
 from nbtf.notebook.magics.options import options_of
 from nbtf.notebook.session import Session, say
-from nbtf.notebook.tables import Column, Table, size
+from nbtf.notebook.tables import Column, Table, sizes, texts
 
 _NUMBERS = ("worker", "gpus", "chief", "ps")
 _TEXTS = ("model", "memory")
@@ -24,16 +24,12 @@ def _seconds(silent: float) -> str:
 
 
 TASKS = (
-    Column("task", "task"),
-    Column("state", "state"),
-    Column("host", "host"),
-    Column("process", "process"),
+    *texts("task", "state", "host", "process"),
     Column("devices", "devices", ", ".join),
     Column("silent", "last signal", _seconds, number=True),
     Column("waiting", "unanswered", number=True),
     Column("tensors", "tensors", number=True),
-    Column("bytes_sent", "sent", size, number=True),
-    Column("bytes_received", "received", size, number=True),
+    *sizes(bytes_sent="sent", bytes_received="received"),
 )
 
 

@@ -21,7 +21,7 @@ from nbtf.notebook.magics.cell_magics import add_line_magic
 from nbtf.notebook.magics.export import FORMATS, exported
 from nbtf.notebook.magics.options import options_of
 from nbtf.notebook.session import Ending, Session, Undo, say
-from nbtf.notebook.tables import MOST_ROWS, Column, Table, size
+from nbtf.notebook.tables import MOST_ROWS, Column, Table, sizes, texts
 
 ACTIONS = ("on", "off", "show", "clear", "table", "export", "watch", "unwatch")
 MOST_LINES = 200
@@ -30,20 +30,12 @@ MOST_LINES = 200
 FILES = {"csv": "placement_log.csv", "json": "placement_log.json", "chrome": "placement_trace.json"}
 """The file for an export without a file name."""
 
-EACH = (
-    Column("op", "op"),
-    Column("node", "node"),
-    Column("device", "device"),
-    Column("why", "why"),
-    Column("layer", "layer"),
-    Column("code", "code"),
-)
+EACH = texts("op", "node", "device", "why", "layer", "code")
 GROUPED = (
-    Column("op", "op"),
-    Column("device", "device"),
+    *texts("op", "device"),
     Column("count", "count", number=True),
-    Column("nbytes", "bytes out", size, number=True),
-    Column("why", "why"),
+    *sizes(nbytes="bytes out"),
+    *texts("why"),
 )
 
 
@@ -163,11 +155,8 @@ def trace_in_words(trace: runtime.Traced) -> str:
 def _traced(traces: Sequence[runtime.Traced]) -> list[str]:
     """Returns a line with the number of traces of each function; empty if none was traced."""
     counts = Counter(trace.function for trace in traces)
-    return [f"traced: {', '.join(f'{name} {_times(count)}' for name, count in counts.items())}"] if counts else []
-
-
-def _times(count: int) -> str:
-    return "once" if count == 1 else f"{count:,} times"
+    texts = [f"{name} {'once' if count == 1 else f'{count:,} times'}" for name, count in counts.items()]
+    return [f"traced: {', '.join(texts)}"] if texts else []
 
 
 def grouped(snapshot: runtime.Snapshot, op: str = "*", device: str | None = None, fold: bool = False) -> Table:

@@ -11,6 +11,7 @@ from contextlib import AbstractContextManager, ExitStack, nullcontext
 from traceback import walk_tb
 from types import FrameType
 from typing import Any, NamedTuple
+from unittest.mock import patch
 
 from IPython.core.interactiveshell import InteractiveShell
 
@@ -97,7 +98,7 @@ class Program:
         self.limit: TimeLimit = limit or TimeLimit(0)
         self._shell: Any = InteractiveShell.instance()
         self._shell.compile.get_code_name = self._code_name
-        self._shell.showtraceback = _show_nothing  # tracebacks would be discarded, and take time
+        self._shell.showtraceback = _do_nothing  # tracebacks would be discarded, and take time
         self._number = 0
         self._until = 0.0  # in processor time: a busy computer must not end a loop earlier
 
@@ -125,9 +126,8 @@ class Program:
             for handle in ledger.listen():
                 stack.callback(handle.remove)
             stack.enter_context(change())
-            for name in _MACHINE_CALLS:
-                stack.callback(setattr, runtime, name, getattr(runtime, name))
-                setattr(runtime, name, _do_nothing)
+            machine_calls: Any = dict.fromkeys(_MACHINE_CALLS, _do_nothing)
+            stack.enter_context(patch.multiple(runtime, **machine_calls))
             if not self._machine.tensors.has_values:
                 stack.enter_context(Files(self._torch, ledger, host, notes).held_in_memory())
                 stack.enter_context(host.without_values())
@@ -227,10 +227,6 @@ class Program:
 
 def _do_nothing(*_: Any, **__: Any) -> None:
     """Replaces the functions in `_MACHINE_CALLS`."""
-
-
-def _show_nothing(*_: Any, **__: Any) -> None:
-    return
 
 
 def frames_of_cells(frame: FrameType | None) -> Iterator[FrameType]:

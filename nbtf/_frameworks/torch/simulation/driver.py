@@ -52,7 +52,7 @@ class Driver:
 
         An op is finished when it returns, pinned memory is not counted, and no memory is shared between processes.
         """
-        machine, allocators = self._machine, self._machine.allocators
+        machine = self._machine
         return {
             "init": _do_nothing,
             "getDeviceCount": lambda: len(machine.cards),
@@ -69,8 +69,8 @@ class Driver:
             "resetPeakMemoryStats": self.reset_peaks,
             "resetAccumulatedMemoryStats": self.reset_sums,
             "emptyCache": self.empty_cache,
-            "setMemoryFraction": lambda fraction, number: allocators[number].set_memory_fraction(fraction),
-            "getMemoryFraction": lambda number: allocators[number].memory_fraction,
+            "setMemoryFraction": self.set_memory_fraction,
+            "getMemoryFraction": self.memory_fraction,
             "memorySnapshot": self.memory_snapshot,
             "getAllocatorBackend": lambda: "native",
             "hostMemoryStats": dict[str, Any],
@@ -136,6 +136,14 @@ class Driver:
         """Releases the idle memory of all devices."""
         for allocator in self._machine.allocators:
             allocator.empty_cache()
+
+    def set_memory_fraction(self, fraction: float, number: int) -> None:
+        """Limits this process to a fraction of a device's memory."""
+        self._machine.allocators[number].set_memory_fraction(fraction)
+
+    def memory_fraction(self, number: int) -> float:
+        """Returns this process's fraction of a device's memory."""
+        return self._machine.allocators[number].memory_fraction
 
     def memory_snapshot(self, _pool: Any = None) -> dict[str, Any]:
         """Returns the memory segments of all devices."""

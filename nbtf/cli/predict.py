@@ -7,15 +7,7 @@ import json
 from importlib.util import find_spec
 from typing import Any
 
-from nbtf._frameworks.torch.prediction.asking import (
-    IN_PART,
-    LIMIT,
-    SECONDS,
-    PredictionError,
-    ask,
-    read_batches,
-    read_cards,
-)
+from nbtf._frameworks.torch.prediction import asking
 from nbtf.cli.arguments import add_parser, worded
 from nbtf.cli.command_error import CommandError, require
 from nbtf.cli.execution import code_cells
@@ -25,10 +17,12 @@ from nbtf.cli.printable import printable
 
 def add_command(commands: Any) -> None:
     """Adds `predict` to the command line."""
-    batch = {"type": worded(read_batches), "default": (None, ())}
-    seconds = {"type": float, "default": SECONDS}
-    timeout = {"type": float, "default": LIMIT}
-    add_parser(commands, "predict", predict, gpus=worded(read_cards), batch=batch, seconds=seconds, timeout=timeout)
+    batch = {"type": worded(asking.read_batches), "default": (None, ())}
+    seconds = {"type": float, "default": asking.SECONDS}
+    timeout = {"type": float, "default": asking.LIMIT}
+    add_parser(
+        commands, "predict", predict, gpus=worded(asking.read_cards), batch=batch, seconds=seconds, timeout=timeout
+    )
 
 
 def predict(chosen: argparse.Namespace) -> int:
@@ -41,7 +35,7 @@ def predict(chosen: argparse.Namespace) -> int:
     name, batches = chosen.batch
     cells = [(number, cell.source, True) for number, (_, cell) in enumerate(code_cells(notebook), start=1)]
     try:
-        answer = ask(
+        answer = asking.ask(
             chosen.notebook.name,
             cells,
             card,
@@ -52,8 +46,8 @@ def predict(chosen: argparse.Namespace) -> int:
             chosen.notebook.resolve().parent,
             chosen.timeout,
         )
-    except PredictionError as error:
+    except asking.PredictionError as error:
         raise CommandError(f"cannot predict {chosen.notebook.name}: {error}") from error
     text = answer.pop("text")
     print(json.dumps(answer, indent=1) if chosen.json else printable(text))
-    return {"fits": 0, IN_PART: 2}.get(answer.get("verdict", ""), 1)
+    return {"fits": 0, asking.IN_PART: 2}.get(answer.get("verdict", ""), 1)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import signal
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from importlib import import_module
 from typing import Any
 
@@ -24,33 +24,26 @@ _PROCESS_IDLE = "Time since the kernel's main thread last ran."
 _OF_PROCESS = ("card", "pid", "command", "notebook")
 
 
-GAUGES: Mapping[str, str] = {
-    "nbtf_gpu_memory_used_bytes": "GPU memory in use by all programs.",
-    "nbtf_gpu_memory_total_bytes": "Total GPU memory.",
-    "nbtf_gpu_utilization_ratio": "Share of the last sampling interval in which a kernel ran.",
-    "nbtf_gpu_temperature_celsius": "GPU temperature.",
-    "nbtf_gpu_power_watts": "Power draw of the GPU.",
-    "nbtf_gpu_processes": "Number of processes of all users on the GPU.",
-    "nbtf_gpu_free": "1 if no process uses the GPU, otherwise 0.",
+Figure = Callable[[Card], float | None]
+GAUGES: Mapping[str, tuple[str, Figure]] = {
+    "nbtf_gpu_memory_used_bytes": ("GPU memory in use by all programs.", lambda card: card.used),
+    "nbtf_gpu_memory_total_bytes": ("Total GPU memory.", lambda card: card.total),
+    "nbtf_gpu_utilization_ratio": (
+        "Share of the last sampling interval in which a kernel ran.",
+        lambda card: None if card.utilization is None else card.utilization / 100,
+    ),
+    "nbtf_gpu_temperature_celsius": ("GPU temperature.", lambda card: card.temperature),
+    "nbtf_gpu_power_watts": ("Power draw of the GPU.", lambda card: card.power),
+    "nbtf_gpu_processes": (
+        "Number of processes of all users on the GPU.",
+        lambda card: None if card.holdings is None or card.simulated else len(card.holdings),
+    ),
+    "nbtf_gpu_free": (
+        "1 if no process uses the GPU, otherwise 0.",
+        lambda card: None if card.simulated else float(card.is_free),
+    ),
 }
-"""The gauges of each GPU, with their help texts."""
-
-
-def figures(card: Card) -> Mapping[str, float | None]:
-    """Returns a GPU's figures in base units, keyed by the names in `GAUGES`; those that are None are not exported.
-
-    Args:
-      card: as `nbtf top` shows it. A simulated GPU has no processes.
-    """
-    return {
-        "nbtf_gpu_memory_used_bytes": card.used,
-        "nbtf_gpu_memory_total_bytes": card.total,
-        "nbtf_gpu_utilization_ratio": None if card.utilization is None else card.utilization / 100,
-        "nbtf_gpu_temperature_celsius": card.temperature,
-        "nbtf_gpu_power_watts": card.power,
-        "nbtf_gpu_processes": None if card.holdings is None or card.simulated else len(card.holdings),
-        "nbtf_gpu_free": None if card.simulated else float(card.is_free),
-    }
+"""The gauges of each GPU: their help texts, and their figures in base units; None is not exported."""
 
 
 def add_command(commands: Any) -> None:
@@ -91,10 +84,10 @@ class Collector:
         """Yields the metric families."""
         families: Any = import_module("prometheus_client.core").GaugeMetricFamily
         listed_cards = self._cards()
-        for name, meaning in GAUGES.items():
+        for name, (meaning, figure_of) in GAUGES.items():
             family = families(name, meaning, labels=_OF_CARD)
             for card in listed_cards:
-                figure = figures(card)[name]
+                figure = figure_of(card)
                 if figure is not None:
                     family.add_metric([card.label, card.uuid, card.name, str(int(card.simulated))], figure)
             yield family

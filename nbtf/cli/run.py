@@ -19,7 +19,7 @@ from nbtf.cli.execution import CellRun, Conditions, KernelDiedError, code_cells
 from nbtf.cli.generation import name_of_tensorflow_1
 from nbtf.cli.libraries import imports_torch, is_simulated_for_torch, simulate_for
 from nbtf.cli.notebook_file import read, write
-from nbtf.cli.printable import printable
+from nbtf.cli.printable import first_line, printable
 from nbtf.runtime import version
 
 VARIABLE = "NBTF_SIMULATED_GPUS"
@@ -93,7 +93,7 @@ class Report:
             line.removesuffix(MISSING) for line in details if verdict == FAILED and line.endswith(MISSING)
         ]
         details += [f"left out: {line}" for line in run.left_out]
-        print(printable(f"[{run.number:2}] {verdict:22} {first_line(run.source)}".rstrip()))
+        print(printable(f"[{run.number:2}] {verdict:22} {first_line(run.source, SOURCE_SHOWN)}".rstrip()))
         print(printable("".join(f"       {line}\n" for line in details)), end="", flush=True)
 
     def summary(self) -> str:
@@ -120,13 +120,6 @@ def judge(cell: Any, run: CellRun) -> tuple[str, list[str]]:
         return UNRECORDED, []
     changed = difference(cell, run)
     return (DIFFERS, changed) if changed else (SAME, [])
-
-
-def first_line(source: str) -> str:
-    """Returns the first line of a cell with content, cut to fit beside the verdict."""
-    lines = [line.strip() for line in source.split("\n")]
-    line = next((line for line in lines if line and not line.startswith("#")), lines[0])
-    return line if len(line) <= SOURCE_SHOWN else line[: SOURCE_SHOWN - 1] + "…"
 
 
 def heading(notebook: Path, gpus: int | None, tensorflow_1: bool = False, old: str | None = None) -> str:

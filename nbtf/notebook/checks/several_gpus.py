@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 import nbtf as tf
-from nbtf.notebook.checks.answers import Answers, Verdict, exercise, short_device
+from nbtf.notebook.checks.answers import Answers, Verdict, all_three, exercise, judged, short_device
 from nbtf.notebook.checks.wording import listed, phrase
 
 
@@ -65,9 +65,7 @@ def one_crossing(answers: Answers) -> Verdict:
     if any(copy.numpy().tolist() != x.numpy().tolist() for copy in copies):
         return Verdict(False, phrase("otherValues"))
     crossing = sum("/task:1/" not in source for source, target, _ in attempt.copies if "/task:1/" in target)
-    report = phrase("crossings", n=crossing)
-    right = crossing == 1
-    return Verdict(right, report if right else phrase("sentences", first=report, second=phrase("oneCrossing")))
+    return judged(crossing == 1, phrase("crossings", n=crossing), "oneCrossing")
 
 
 @exercise
@@ -97,10 +95,7 @@ def rung(answers: Answers) -> Verdict:
     computers: dict[str, dict[str, Any]] = answers.read("computers", dict)
     ladder: Callable[..., str] = answers.call("ladder")
     really = {name: ladder(**computer).split(" | ")[0] for name, computer in computers.items()}
-    wrong = [name for name in really if rungs.get(name) != really[name]]
-    if wrong:
-        return Verdict(False, phrase("wrongRungs", names=listed(wrong)))
-    return Verdict(True, phrase("allThree"))
+    return all_three(rungs, really, "wrongRungs")
 
 
 @exercise

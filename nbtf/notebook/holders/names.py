@@ -77,22 +77,13 @@ class AccessPath(NamedTuple):
           stem_of: number of the object, if the path is for what is inside it rather than for itself.
         """
         code, pattern = reference.code, reference.pattern
-        return AccessPath(
-            self.body + reference.text,
-            None if self.code is None or code is None else self.code + code,
-            self.prefix,
-            self.suffix,
-            self.pattern + (reference.text if pattern is None else pattern),
-            self.rank,
-            self.origin,
-            self.needs,
-            reference.role if stem_of is None else "",
-            reference.names if stem_of is None else (),
-            self.via if stem_of is None else (*self.via[-32:], stem_of),
-            self.owner,
-            self.seal,
-            self.root,
-            self.noun,
+        return self._replace(
+            body=self.body + reference.text,
+            code=None if self.code is None or code is None else self.code + code,
+            pattern=self.pattern + (reference.text if pattern is None else pattern),
+            role=reference.role if stem_of is None else "",
+            names=reference.names if stem_of is None else (),
+            via=self.via if stem_of is None else (*self.via[-32:], stem_of),
         )
 
     @property

@@ -21,6 +21,7 @@ from nbtf import runtime
 from nbtf._own_files import own_json
 from nbtf._storage.spreadsheets import as_cell
 from nbtf.notebook.magics.trace import trace_events
+from nbtf.notebook.views.steps import reason_in_words
 
 SCHEMA = "nbtf-events/1"
 FORMATS = ("csv", "json", "chrome")
@@ -71,9 +72,8 @@ def _plain(event: runtime.Event, code_line: CodeLine) -> dict[str, Any]:
     """Returns an event as plain values, without absent fields."""
     fields: dict[str, Any] = {"kind": "", "seq": event.seq, "time": event.time}
     if isinstance(event, runtime.OpPlaced):
-        words = runtime.in_words(event.op, event.device, event.reason).partition(": ")[2]
         fields |= {"kind": "placed", "op": event.op, "device": event.device}
-        fields |= {"reason": event.reason.kind, "why": words}
+        fields |= {"reason": event.reason.kind, "why": reason_in_words(event.op, event.device, event.reason)}
     elif isinstance(event, runtime.OpExecuted):
         fields |= {"kind": "executed", "op": event.op, "device": event.device}
         fields |= {"outputs": [output._asdict() for output in event.outputs], "seconds": event.seconds}

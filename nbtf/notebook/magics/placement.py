@@ -13,9 +13,10 @@ from nbtf.notebook.device_names import label
 from nbtf.notebook.library_watch import library_watch_of
 from nbtf.notebook.magics.cell_magics import CellMagics
 from nbtf.notebook.magics.options import options_of
-from nbtf.notebook.magics.placement_log import each, explain, grouped
+from nbtf.notebook.magics.placement_log import each, grouped
 from nbtf.notebook.session import Session, say
 from nbtf.notebook.tables import MOST_ROWS, Table
+from nbtf.notebook.views.steps import reason_in_words
 
 Lines = Counter[str]
 
@@ -82,7 +83,7 @@ def _lines(ops: Mapping[tuple[str, str, runtime.Reason], int]) -> Lines:
     """Returns counts of ops by device and reason, as text, because their machine may be gone when they are shown."""
     lines: Lines = Counter()
     for (op, device, reason), count in ops.items():
-        lines[f"{op} on {label(device)}: {explain(op, device, reason)}"] += count
+        lines[f"{op} on {label(device)}: {reason_in_words(op, device, reason)}"] += count
     return lines
 
 

@@ -22,6 +22,7 @@ from nbtf.notebook.magics.export import FORMATS, exported
 from nbtf.notebook.magics.options import options_of
 from nbtf.notebook.session import Ending, Session, Undo, say
 from nbtf.notebook.tables import MOST_ROWS, Column, Table, sizes, texts
+from nbtf.notebook.views.steps import reason_in_words
 
 ACTIONS = ("on", "off", "show", "clear", "table", "export", "watch", "unwatch")
 MOST_LINES = 200
@@ -88,11 +89,6 @@ def _watch(session: Session, chosen: argparse.Namespace) -> None:
 # Tables
 
 
-def explain(op: str, device: str, reason: runtime.Reason) -> str:
-    """Returns the description of a reason, without the device."""
-    return runtime.in_words(op, device, reason).partition(": ")[2]
-
-
 def each(
     snapshot: runtime.Snapshot,
     code_line: Callable[[runtime.Site], str],
@@ -125,7 +121,7 @@ def _row(event: runtime.OpPlaced, code_line: Callable[[runtime.Site], str]) -> d
     row = {
         "op": event.op,
         "device": label(event.device),
-        "why": explain(event.op, event.device, event.reason),
+        "why": reason_in_words(event.op, event.device, event.reason),
         "code": code_line(event.site),
     }
     names = {"node": event.node, "layer": event.layer, "view": is_view(event.reason)}
@@ -171,7 +167,7 @@ def grouped(snapshot: runtime.Snapshot, op: str = "*", device: str | None = None
             "device": label(place_name),
             "count": count,
             "nbytes": snapshot.nbytes.get((name, place_name, reason), 0),
-            "why": explain(name, place_name, reason),
+            "why": reason_in_words(name, place_name, reason),
         }
         | ({"view": True} if is_view(reason) else {})
         for (name, place_name, reason), count in sorted(snapshot.ops.items())

@@ -46,15 +46,6 @@ class Cell(NamedTuple):
     is_predicted: bool
 
 
-class _Ends(NamedTuple):
-    """How cells ended: the corresponding fields of an outcome."""
-
-    error: str
-    stopped: str
-    unprepared: tuple[str, ...]
-    is_cut: bool
-
-
 class Outcome(NamedTuple):
     """The outcome of a run: the fullest device, and further observations.
 
@@ -154,8 +145,12 @@ class Program:
 
     def _run_cells(
         self, cells: Sequence[Cell], allocators: Sequence[WatchedAllocator], ledger: Ledger, notes: list[str]
-    ) -> _Ends:
-        """Runs cells up to the first error of a predicted cell, or until the time is up; returns how they ended."""
+    ) -> tuple[str, str, tuple[str, ...], bool]:
+        """Runs cells up to the first error of a predicted cell, or until the time is up.
+
+        Returns:
+          How they ended: `error`, `stopped`, `unprepared` and `is_cut` of an outcome.
+        """
         is_cut, unprepared = False, list[str]()
         self._predicted = cells
         has_begun = False
@@ -170,16 +165,16 @@ class Program:
                     )
             error = self._end_of(cell, ledger)
             if isinstance(error, TimeUp):
-                return _Ends("", self._line_of(error) or f"cell {cell.number}", tuple(unprepared), is_cut)
+                return "", self._line_of(error) or f"cell {cell.number}", tuple(unprepared), is_cut
             if isinstance(error, Enough):
                 is_cut = True
             elif error is not None:
                 code_line = self._line_of(error) or f"cell {cell.number}"
                 text = f"{code_line} raises {type(error).__name__}: {_reason(error)}"
                 if cell.is_predicted:
-                    return _Ends(text, "", tuple(unprepared), is_cut)
+                    return text, "", tuple(unprepared), is_cut
                 unprepared.append(text)
-        return _Ends("", "", tuple(unprepared), is_cut)
+        return "", "", tuple(unprepared), is_cut
 
     def _end_of(self, cell: Cell, ledger: Ledger) -> BaseException | None:
         """Runs a cell; returns the error that ended it, if any."""

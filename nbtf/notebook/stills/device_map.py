@@ -16,7 +16,7 @@ from nbtf.notebook.stills.device_hosts import between_hosts, drawn_hosts
 from nbtf.notebook.stills.device_rooms import COMPACT, HOST, TALL, drawn_host, drawn_room, main_op
 from nbtf.notebook.stills.flow import flowed
 from nbtf.notebook.stills.lanes import bytes_in_words
-from nbtf.notebook.stills.marks import Line, Mark, Picture, Rectangle, Text
+from nbtf.notebook.stills.marks import Line, Mark, Picture, Rectangle, Text, framed
 from nbtf.notebook.stills.memory_pictures import Still
 from nbtf.notebook.stills.schedule import snapshot_of
 
@@ -79,8 +79,7 @@ class _Map:
             self._grid()
         self._foot()
         height = round(self._y + _MARGIN)
-        frame = Rectangle(0.5, 0.5, self._width - 1, height - 1, stroke="hair", radius=8)
-        return Picture(self._width, height, self._title(), (frame, *self._marks))
+        return framed(self._width, height, self._title(), self._marks)
 
     def _title(self) -> str:
         rooms = [

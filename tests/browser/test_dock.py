@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from nbtf.cli.install_cell import IS_MISSING
+from nbtf.cli.special_cells import IS_MISSING
 from tests.browser.lab import NOTEBOOK, Lab
 from tests.browser.lab_server import LabServer
 from tests.conftest import ROOT

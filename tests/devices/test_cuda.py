@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from nbtf._devices.base import Label, Spec
-from nbtf._devices.cuda import device as device_file
+from nbtf._devices.cuda import opened as opened_devices
 from nbtf._devices.cuda.device import CudaGPU
 from nbtf._install import pip_install
 from nbtf._ops.arrays.broadcasting import Reshape
@@ -329,9 +329,9 @@ def test_an_interrupt_is_no_error_of_cudas(machine: FakeMachine) -> None:
 def test_a_forked_child_has_lost_what_was_opened(monkeypatch: pytest.MonkeyPatch) -> None:
     opened, unopened = gpu(0, 0), gpu(1, 1)
     opened.put(ones())
-    monkeypatch.setattr(device_file, "_DEVICES", [opened, unopened])
+    monkeypatch.setattr(opened_devices, "OPENED", [opened, unopened])
 
-    device_file._after_fork()
+    opened_devices._after_fork()
 
     with pytest.raises(FailedPreconditionError, match="forked"):
         opened.put(ones())
@@ -344,9 +344,9 @@ def test_the_end_of_the_process_waits_and_swallows_everything(
     device = gpu()
     device.put(ones())
     machine.faults.append(("sync", CUDARuntimeError(4)))
-    monkeypatch.setattr(device_file, "_DEVICES", [device])
+    monkeypatch.setattr(opened_devices, "OPENED", [device])
 
-    device_file._end()
+    opened_devices._end()
 
 
 def test_a_closed_device_gives_its_idle_memory_back_and_can_be_read(machine: FakeMachine) -> None:

@@ -30,8 +30,9 @@ from nbtf._ops.structure import map_structure
 from nbtf._ops.variables.variable import Variable
 from nbtf._runtime.context import CURRENT
 from nbtf._runtime.conversion import as_tensor
+from nbtf._runtime.lanes import set_watched
 from nbtf._runtime.phases import current_words, restore_words
-from nbtf._runtime.scopes import EMPTY, HERE, SCOPE
+from nbtf._runtime.scopes import EMPTY, SCOPE
 from nbtf._runtime.tensor import Tensor
 from nbtf._shapes import TensorShape, TensorSpec
 from nbtf._types import int32
@@ -72,7 +73,7 @@ class ConcreteFunction:
         outer = SCOPE() or EMPTY
         graph.compute = lambda inner, tensor: self._compute(inner, tensor, leaves)
         try:
-            HERE.watched = True  # so that the steps keep their phase and layer
+            set_watched(True)  # so that the steps keep their phase and layer
             with inside(outer.with_(graph=graph, tapes=(), request=None)):
                 groups = [leaf_types(argument, name) for argument, name in zip(self.types, self.names, strict=True)]
                 leaf_names = [leaf for argument in groups for leaf in argument]
@@ -85,7 +86,7 @@ class ConcreteFunction:
                 self._structure = self._split(result, function)
                 graph.settle()
         finally:
-            HERE.watched = CURRENT.context.watched or outer.graph.__class__ is FunctionGraph
+            set_watched(CURRENT.context.watched or outer.graph.__class__ is FunctionGraph)
             graph.compute = None
             graph.is_finished = True
         self._plan = Plan(graph, self._results, self._stand_ins)

@@ -5,32 +5,29 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from nbtf._graph.array_plan import ArrayPlan, PlacedStep, UnfitError, array_plan
-from nbtf._graph.fast_plan import written_plan
+from nbtf._devices.base import Device
 from nbtf._graph.function_graph import FunctionGraph
 from nbtf._graph.operation import flat
+from nbtf._graph.program import PlacedStep, Program, depends, written_program
 from nbtf._graph.seeds import GraphStream
 from nbtf._graph.steps import EndStep, GivenValue, Step
 from nbtf._graph.tensor import GraphTensor
 from nbtf._ops.random.streams import seeds
-from nbtf._runtime.context import CURRENT
-from nbtf._runtime.lanes import lane_of
+from nbtf._runtime.lanes import is_watched, lane_at, with_open_lane
 from nbtf._runtime.phases import current_words, restore_words
-from nbtf._runtime.scopes import EMPTY, HERE, SCOPE, Request, Scope, set_scope
+from nbtf._runtime.scopes import EMPTY, SCOPE, Request, Scope, set_scope
 from nbtf._runtime.seeds import Stream
+from nbtf._runtime.tensor import Tensor
 
 Values = list[Any]
 """The values of a run so far, by slot; None if a value does not exist yet or is no longer needed."""
 
-Filler = Callable[[Values], Any]
-"""Returns an input of a step."""
+Source = int | Callable[[Values], Any]
+"""The slot of an input of a step, or a function that returns the input."""
 
 
 Placing = tuple[Request | None, int | None]
 """The device that a step requests, and the replica that it runs in."""
-
-_REWRITTEN = 8
-"""How often a plan on arrays is rewritten for arguments on other devices before plans on arrays are abandoned."""
 
 _AS_CALLED: Placing = None, None
 
@@ -39,15 +36,18 @@ class PlannedStep(NamedTuple):
     """A step with its slots: the sources of its inputs and attributes, its outputs, and the slots that end with it."""
 
     step: Step
-    inputs: tuple[Filler, ...]
-    attrs: Mapping[str, Filler]
+    inputs: tuple[Source, ...]
+    attrs: Mapping[str, Source]
     outputs: tuple[int, ...]
     ends: list[int]
     placing: Placing
 
 
 class Plan:
-    """The steps that compute some results. Steps whose results are not needed are left out."""
+    """The steps that compute some results. Steps whose results are not needed are left out.
+
+    While the CPU's express lane is open and no tape records, they run as one function on arrays, else one by one.
+    """
 
     def __init__(self, graph: FunctionGraph, results: Sequence[GraphTensor], arguments: Sequence[Any] = ()) -> None:
         """Orders the steps.
@@ -58,68 +58,50 @@ class Plan:
           arguments: tensors of the graph that each call sets, and variables that a call may replace.
         """
         self.graph = graph
-        self._slots: dict[int, int] = {id(value): number for number, value in enumerate(arguments)}
         self.arguments = list(arguments)
         self.result_tensors = list(results)
-        captures = list(graph.captures.values())
-        self.captured = [outer for outer, _ in captures]
-        for _, inner in captures:
-            self._slot(inner)
+        self.captured = [outer for outer, _ in graph.captures.values()]
+        self.program: Program | None = None
+        """The steps as one function, once it has been needed."""
+        self._blank: Values = [None] * (len(self.arguments) + len(self.captured))
+        """The values at the start of a run: constants have their own slots."""
+        self._slots: dict[int, int] = {id(value): number for number, value in enumerate(arguments)}
+        for number, (outer, inner) in enumerate(graph.captures.values(), len(self.arguments)):
+            self._slots[id(outer)] = self._slots[id(inner)] = number
         self.steps = _needed(graph.steps, results)
-        outside = {id(outer): inner for outer, inner in captures}
-        self._inside = outside
-        planned: list[PlannedStep] = []
+        self._planned_steps: list[PlannedStep] = []
         for step in self.steps:
             if step.__class__ is not EndStep:
-                planned.append(self._planned(step))
-            elif planned:
-                planned[-1].ends.append(self._slots[id(step.inputs[0])])
+                self._planned_steps.append(self._planned(step))
+            elif self._planned_steps:
+                self._planned_steps[-1].ends.append(self._slots[id(step.inputs[0])])
         self.results = [self._slots[id(result)] for result in results]
-        self._planned_steps = planned
-        self._size = len(self._slots)
+        self._placings = list(dict.fromkeys([_AS_CALLED, *[step.placing for step in self._planned_steps]]))
+        """The devices and replicas that its steps request; the first entry requests nothing."""
         self._streams: dict[int, Stream] = {}
         self._seeded_by: Any = None
-        self._placings = list(dict.fromkeys([_AS_CALLED, *[step.placing for step in planned]]))
-        """The devices and replicas that its steps request; the first entry requests nothing."""
-        self._fast: Callable[..., list[Any]] | None = None
-        self._arrays: tuple[Sequence[Any], ArrayPlan] | None = None
-        self._rewritten = 0
 
-    def _written(self) -> Callable[..., list[Any]]:
-        """Returns the plan as one function."""
-        slots = self._slots | {number: self._slots[id(inner)] for number, inner in self._inside.items()}
-        numbers = {placing: number for number, placing in enumerate(self._placings)}
-        steps = [
-            (planned.step, planned.outputs, planned.ends, numbers[planned.placing]) for planned in self._planned_steps
-        ]
-        count = len(self.arguments) + len(self.captured)
-        return written_plan(steps, slots, self._stream).compiled(self.graph.name, count, self.results)
-
-    def _slot(self, tensor: Any) -> int:
-        return self._slots.setdefault(id(tensor), len(self._slots))
+    def _new_slot(self, constant: Any = None) -> int:
+        self._blank.append(constant)
+        return len(self._blank) - 1
 
     def _planned(self, step: Step) -> PlannedStep:
-        inputs = tuple([self._filler(value) for value in step.inputs])
-        attrs = {name: self._filler(value) for name, value in step.attrs.items() if self._depends(value)}
-        outputs = tuple([self._slot(tensor) for tensor in step.outputs])
+        inputs = tuple([self._source(value) for value in step.inputs])
+        attrs = {name: self._source(value) for name, value in step.attrs.items() if depends(value, self._slots)}
+        outputs = tuple([self._new_slot() for _ in step.outputs])
+        self._slots.update(zip(map(id, step.outputs), outputs, strict=True))
         return PlannedStep(step, inputs, attrs, outputs, [], (step.request, step.replica))
 
-    def _depends(self, value: Any) -> bool:
-        if value.__class__ is list or value.__class__ is tuple:
-            return any([self._depends(item) for item in value])
-        return value.__class__ is GraphStream or id(value) in self._slots or id(value) in self._inside
-
-    def _filler(self, value: Any) -> Filler:
+    def _source(self, value: Any) -> Source:
+        slot = self._slots.get(id(value))
+        if slot is not None:
+            return slot
+        if not depends(value, self._slots):
+            return self._new_slot(value)
         if value.__class__ is GraphStream:
             return lambda values: self._stream(value)
-        inner = self._inside.get(id(value), value)
-        slot = self._slots.get(id(inner))
-        if slot is not None:
-            return lambda values: values[slot]
-        if (value.__class__ is list or value.__class__ is tuple) and self._depends(value):
-            fillers = [self._filler(item) for item in value]
-            return lambda values: value.__class__([filler(values) for filler in fillers])
-        return lambda values: value
+        sources = [self._source(item) for item in value]
+        return lambda values: value.__class__(_values_of(sources, values))
 
     def _stream(self, of_op: GraphStream) -> Stream:
         """Returns the numbers of a random op, which continue from call to call until the global seed is set again."""
@@ -139,71 +121,53 @@ class Plan:
           captured: values of the captures, if these are not values themselves.
         """
         values: Values = [*arguments, *(self.captured if captured is None else captured)]
-        if HERE.first is not None:
-            outer = SCOPE()
-            if self._rewritten < _REWRITTEN and (outer is None or not outer.tapes):
-                scopes = [outer, *[scope_at(placing, outer) for placing in self._placings[1:]]]
-                devices = [HERE.first if scope is None else scope.lane for scope in scopes]
-                if all([device is not None and getattr(device, "on_host", False) for device in devices]):
-                    try:
-                        return self._compute(devices, values, scopes)
-                    except UnfitError:
-                        self._arrays, self._rewritten = None, self._rewritten + 1
-            if self._fast is None:
-                self._fast = self._written()
-            return self._fast(values, ()) if len(self._placings) == 1 else self._run_placed(self._fast, values)
-        values += [None] * (self._size - len(values))
         del arguments, captured
-        self._replay(values)
-        return [values[slot] for slot in self.results]
-
-    def _compute(self, devices: list[Any], values: Values, scopes: list[Scope | None]) -> list[Any]:
-        """Runs the plan on arrays; if a kernel fails, continues step by step."""
-        if self._arrays is None or self._arrays[0] != devices:
-            self._arrays = devices, self._on_arrays(devices, values)
-        plan = self._arrays[1]
-        try:
-            return plan.run(values, scopes)
-        except Exception as error:
-            stopped = plan.stopped_at(error)
-            if stopped is None:
-                scope = SCOPE()
-                _note_replica(error, scopes[0], None if scope is None else scope.replica)
-                raise
-        finally:
-            set_scope(scopes[0])
-        number, by_slot = stopped
-        values = [by_slot.get(slot) for slot in range(self._size)]
-        del by_slot, stopped
-        self._replay(values, number)
-        return [values[slot] for slot in self.results]
-
-    def _on_arrays(self, devices: list[Any], values: Values) -> ArrayPlan:
-        slots = self._slots | {number: self._slots[id(inner)] for number, inner in self._inside.items()}
-        numbers = {placing: number for number, placing in enumerate(self._placings)}
-        steps = [
-            PlacedStep(planned.step, planned.outputs, planned.ends, numbers[planned.placing])
-            for planned in self._planned_steps
-        ]
-        return array_plan(steps, slots, self._stream, devices, values, self.results, self.graph.name)
-
-    def _run_placed(self, fast: Callable[..., list[Any]], values: Values) -> list[Any]:
-        """Runs the plan as one function, across devices."""
         outer = SCOPE()
-        scopes = [outer, *[scope_at(placing, outer) for placing in self._placings[1:]]]
-        try:
-            return fast(values, scopes)
-        except Exception as error:
-            scope = SCOPE()
-            _note_replica(error, outer, None if scope is None else scope.replica)
-            raise
-        finally:
-            set_scope(outer)
+        device = lane_at(outer) if outer is None or not outer.tapes else None
+        scopes = [outer] if device is None else [outer, *[scope_at(placing, outer) for placing in self._placings[1:]]]
+        if device is None or not all([lane_at(scope) is device for scope in scopes[1:]]):
+            program = None
+        else:
+            program = self._program_on(device, values)
+        number = 0
+        if program is None:
+            values += self._blank[len(values) :]
+        else:
+            try:
+                return program.run(values, scopes)
+            except Exception as error:
+                stopped = program.stopped_at(error)
+                if stopped is None:
+                    scope = SCOPE()
+                    _note_replica(error, outer, None if scope is None else scope.replica)
+                    raise
+            finally:
+                set_scope(outer)
+            number, by_slot = stopped
+            values = [by_slot.get(slot, blank) for slot, blank in enumerate(self._blank)]
+            del by_slot, stopped
+        self._run_steps(values, number)
+        return [values[slot] for slot in self.results]
 
-    def _replay(self, values: Values, first: int = 0) -> None:
+    def _program_on(self, device: Device, values: Values) -> Program | None:
+        """Returns the steps as one function on the arrays of a device; None if tensors passed are on another device."""
+        program = self.program
+        if program is None or program.device is not device:
+            if any([value.__class__ is Tensor and value._device is not device for value in values]):
+                return None
+            steps = [
+                PlacedStep(planned.step, planned.outputs, planned.ends, self._placings.index(planned.placing))
+                for planned in self._planned_steps
+            ]
+            name = self.graph.name
+            program = written_program(steps, self._slots, self._stream, device, values, self.results, name)
+            self.program = program
+        return program
+
+    def _run_steps(self, values: Values, first: int) -> None:
         """Runs the steps one by one, starting at a number, and notifies observers of each."""
         outer, caller = SCOPE(), current_words()
-        is_watched = HERE.watched
+        speaks = is_watched()
         scopes: dict[Placing, Scope | None] = {_AS_CALLED: outer}
         current_placing = _AS_CALLED
         try:
@@ -213,12 +177,12 @@ class Plan:
                         scopes[placing] = scope_at(placing, outer)
                     set_scope(scopes[placing])
                     current_placing = placing
-                if is_watched:
+                if speaks:
                     step.words.say(caller)
                 attrs = step.attrs
                 if late_attrs:
-                    attrs = {**attrs, **{name: filler(values) for name, filler in late_attrs.items()}}
-                results = step.run([filler(values) for filler in inputs], attrs)
+                    attrs = {**attrs, **dict(zip(late_attrs, _values_of([*late_attrs.values()], values), strict=True))}
+                results = step.run(_values_of(inputs, values), attrs)
                 for slot, value in zip(outputs, results, strict=True):
                     values[slot] = value
                 results = value = None  # no value may outlive its last use
@@ -232,6 +196,10 @@ class Plan:
             restore_words(caller)
 
 
+def _values_of(sources: Sequence[Source], values: Values) -> list[Any]:
+    return [values[source] if source.__class__ is int else source(values) for source in sources]
+
+
 def _note_replica(error: Exception, outer: Scope | None, replica: int | None) -> None:
     """Adds the number of the replica to the error of a step that ran in one."""
     if outer is not None and outer.replica is None and outer.strategy is not None and replica is not None:
@@ -242,10 +210,9 @@ def scope_at(placing: Placing, outer: Scope | None) -> Scope:
     """Returns the scope in which the steps of a place run: their requests within the open scope."""
     request, replica = placing
     around = outer or EMPTY
-    scope = around.with_(request=request or around.request, replica=around.replica if replica is None else replica)
-    if HERE.first is not None and scope.plain:
-        scope.lane = lane_of(scope.request, CURRENT.context.devices)
-    return scope
+    return with_open_lane(
+        around.with_(request=request or around.request, replica=around.replica if replica is None else replica)
+    )
 
 
 def _needed(steps: Sequence[Step], results: Sequence[GraphTensor]) -> list[Step]:

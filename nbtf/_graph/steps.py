@@ -7,13 +7,13 @@ from copy import copy
 from typing import Any, NamedTuple
 
 from nbtf._graph.tensor import GraphTensor
-from nbtf._ops.list_lane import run_with_lists
 from nbtf._ops.op import Op
 from nbtf._ops.variables.resource import AssignAddVariableOp, AssignSubVariableOp, AssignVariableOp
 from nbtf._runtime.conversion import constant_of
 from nbtf._runtime.execute import execute
+from nbtf._runtime.lanes import lane_at
 from nbtf._runtime.phases import Remembered
-from nbtf._runtime.scopes import EMPTY, HERE, Request, Scope
+from nbtf._runtime.scopes import EMPTY, SCOPE, Request, Scope
 from nbtf._types import DType
 
 
@@ -112,13 +112,11 @@ class OpStep(Step):
         self.is_stateful = not self.outputs or self.record.type in _STATEFUL
 
     def run(self, inputs: list[Any], attrs: dict[str, Any]) -> Sequence[Any]:
-        """Runs the op, on its express lane if no observer is registered."""
+        """Runs the op, on its express lane if that is open."""
         lane = self.record.lane
-        if lane is not None and HERE.first is not None:
+        if lane is not None and lane_at(SCOPE()) is not None:
             return (lane(*inputs, **attrs),)
-        result = run_with_lists(self.record, inputs, attrs) if self.record.has_list_lane else None
-        if result is None:
-            result = execute(self.record, inputs, attrs, self.name)
+        result = execute(self.record, inputs, attrs, self.name)
         return result if self.record.many else (result,)
 
     def add_to(self, graph: Any, inputs: Sequence[Any], attrs: dict[str, Any]) -> Sequence[Any]:

@@ -46,6 +46,11 @@ def is_watched() -> bool:
     return HERE.watched
 
 
+def set_watched(watched: bool) -> None:
+    """Sets whether code declares its phase and layer: if something listens, and while a function is traced."""
+    HERE.watched = watched
+
+
 def lane_at(scope: Scope | None) -> Device | None:
     """Returns the CPU whose express lane is open for plain ops in a scope; None if it is closed.
 

@@ -1,30 +1,27 @@
 """A plan as one Python function on arrays: each line calls the kernel of one step.
 
-It is used when all steps run on CPUs, no observer is registered and no tape records. Devices, dtypes and attributes
-were decided when it was written, so a line only computes. A kernel that fails changes nothing: the steps from there
-on run one by one, and the road raises the proper error.
+It is used while the CPU's express lane is open and no tape records. Dtypes and attributes were decided when it was
+written, so a line only computes. A kernel that fails changes nothing: the steps from there on run one by one, and the
+road raises the proper error.
 """
 
 from __future__ import annotations
 
 import linecache
-from collections.abc import Callable, Mapping, Sequence
-from types import FrameType
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from nbtf._devices.base import Device, buffer_of
 from nbtf._devices.cpu import bound
-from nbtf._graph.program_text import ProgramText
 from nbtf._graph.seeds import GraphStream
 from nbtf._graph.steps import ConstantStep, OpStep, Step, UpdateStep
-from nbtf._graph.tensor import GraphTensor
 from nbtf._ops.variables.resource import AssignAddVariableOp, AssignSubVariableOp, AssignVariableOp, ReadVariableOp
 from nbtf._ops.variables.variable import Variable
-from nbtf._runtime.context import CURRENT
 from nbtf._runtime.conversion import host_array
-from nbtf._runtime.scopes import HERE, set_scope
+from nbtf._runtime.lanes import lane_at
+from nbtf._runtime.scopes import set_scope
 from nbtf._runtime.tensor import Tensor, tensor_of
 from nbtf._types import DType
 
@@ -33,12 +30,12 @@ _UPDATES = {AssignVariableOp: None, AssignAddVariableOp: np.add, AssignSubVariab
 
 
 class SlotValue(NamedTuple):
-    """The content of a slot: a CPU array; a tensor if `device` is None; without a dtype, another value."""
+    """The content of a slot: an array on the CPU, a tensor, or, without a dtype, another value."""
 
-    dtype: DType | None
-    device: Device | None
     text: str
     """The expression for the array or the other value."""
+    dtype: DType | None = None
+    is_array: bool = False
 
 
 class PlacedStep(NamedTuple):
@@ -50,104 +47,104 @@ class PlacedStep(NamedTuple):
     scope_number: int
 
 
-class ArrayPlan(NamedTuple):
+class Program(NamedTuple):
     """The function, and the data needed to continue without it."""
 
     run: Callable[[Sequence[Any], Sequence[Any]], list[Any]]
+    device: Device
     lines: Mapping[int, int]
-    """The numbers of the steps that only compute, by their line."""
+    """The numbers of the steps to continue with, by the line that stopped."""
     slot_values: Mapping[int, SlotValue]
 
     def stopped_at(self, error: BaseException) -> tuple[int, dict[int, Any]] | None:
-        """Returns the step whose kernel failed, and the values so far by slot; None if no kernel failed."""
-        traceback = error.__traceback__
-        while traceback is not None and traceback.tb_frame.f_code is not self.run.__code__:
-            traceback = traceback.tb_next
+        """Returns the step to continue with, and the values so far by slot; None if a general step failed."""
+        traceback = error.__traceback__ and error.__traceback__.tb_next
         if traceback is None or traceback.tb_lineno not in self.lines:
             return None
-        return self.lines[traceback.tb_lineno], self._values(traceback.tb_frame)
-
-    def _values(self, frame: FrameType) -> dict[int, Any]:
+        constants = {value.text: None for value in self.slot_values.values() if value.text[0] == "k"}
+        names = {name: self.run.__globals__[name] for name in constants} | traceback.tb_frame.f_locals
         values: dict[int, Any] = {}
-        for name, value in frame.f_locals.items():
-            if name[0] == "v" and name[1:].isdigit() and value is not None:
-                dtype, device, _ = self.slot_values[int(name[1:])]
-                values[int(name[1:])] = value if device is None else _tensor(value, dtype, device)
-        for slot, (dtype, device, text) in self.slot_values.items():
-            if text[0] == "k":  # a constant, which is not a local variable
-                values.setdefault(slot, _tensor(self.run.__globals__[text], dtype, device))
-        return values
+        for slot, (text, dtype, is_array) in self.slot_values.items():
+            value = names.get(text if text[0] == "k" else f"v{slot}")
+            if value is not None:
+                values[slot] = _tensor(value, dtype, self.device) if is_array else value
+        return self.lines[traceback.tb_lineno], values
 
 
-class UnfitError(Exception):
-    """The values passed to the function have other types or devices than when it was written."""
+class StoppedError(Exception):
+    """The values passed have other types or devices than expected, or an observer was registered while a step ran."""
 
 
-class ChangedError(Exception):
-    """An observer was registered while a step ran, so it must be notified of the later steps."""
+def depends(value: Any, slots: Collection[int]) -> bool:
+    """Returns whether an input or attribute of a step contains a value that only a run knows, given the slots by id."""
+    if value.__class__ is list or value.__class__ is tuple:
+        return any([depends(item, slots) for item in value])
+    return value.__class__ is GraphStream or id(value) in slots
 
 
 def _tensor(array: Any, dtype: Any, device: Any) -> Tensor:
     return tensor_of(buffer_of(array), dtype, device)
 
 
-class _Writer(ProgramText):
+class _Writer:
     """Writes the function: values are `v0`, `v1`, by slot; other objects that a step needs get their own names."""
 
-    def __init__(
-        self, slots: Mapping[int, int], stream: Callable[[GraphStream], Any], devices: Sequence[Device]
-    ) -> None:
-        space: dict[str, Any] = {
+    def __init__(self, slots: Mapping[int, int], stream: Callable[[GraphStream], Any], device: Device) -> None:
+        self._slots = slots
+        self._lines: list[str] = []
+        self._space: dict[str, Any] = {
             # Overflow and division by zero are silent in this module; see `express.py`.
             "__name__": "nbtf._ops.plans",
             "T": _tensor,
             "asarray": np.asarray,
             "array_of": _array_of,
-            "HERE": HERE,
-            "Changed": ChangedError,
+            "device": device,
+            "lane_at": lane_at,
+            "Stopped": StoppedError,
             "set_scope": set_scope,
             "stream": stream,
             "Tensor": Tensor,
-            "Unfit": UnfitError,
         }
-        super().__init__(space)
-        self._slots, self._devices = slots, devices
-        self.slot_values: dict[int, SlotValue] = {}
+        self._device = device
+        self._slot_values: dict[int, SlotValue] = {}
         self._scope = 0
         self._steps: dict[int, int] = {}
 
     def begin(self, values: Sequence[Any]) -> None:
         """Adds the function's inputs, by slot; later calls must pass inputs of the same kind."""
-        tests: list[str] = []
-        for slot, value in enumerate(values):
-            if value.__class__ is Tensor and value._device.on_host:
-                self.slot_values[slot] = SlotValue(value._dtype, None, f"v{slot}._array")
-                tests.append(f"v{slot}.__class__ is not Tensor or v{slot}._device is not {self._name(value._device)}")
-            else:
-                self.slot_values[slot] = SlotValue(None, None, f"v{slot}")
         if values:
             self._lines += [f"{_targets(range(len(values)))} = values", "del values"]
-        self._lines += [f"if {test}: raise Unfit" for test in tests]
+        for slot, value in enumerate(values):
+            if value.__class__ is Tensor:
+                self._slot_values[slot] = SlotValue(f"v{slot}._array", value._dtype)
+                self._stop_if(f"v{slot}.__class__ is not Tensor or v{slot}._device is not device", 0)
+            else:
+                self._slot_values[slot] = SlotValue(f"v{slot}")
+
+    def _stop_if(self, test: str, number: int) -> None:
+        """Adds a test whether to continue with a step outside the function."""
+        self._lines.append(f"if {test}: raise Stopped")
+        self._steps[len(self._lines) + 1] = number
 
     def add(self, number: int, placed: PlacedStep) -> None:
         """Adds a step."""
-        step, outputs, ends, scope_number = placed
-        written = self._computed(step, outputs, self._devices[scope_number])
-        if written is None:
+        step, outputs, ends, _ = placed
+        line = self._computed(step, outputs)
+        if line is None:
             self._add_general(number, placed)
-        elif written:
-            self._lines.append(written)
+        elif line:
+            self._lines.append(line)
             self._steps[len(self._lines) + 1] = number
-        ends = [slot for slot in ends if self.slot_values[slot].text[0] != "k"]
+        ends = [slot for slot in ends if self._slot_values[slot].text[0] != "k"]
         if ends:
             self._lines.append("".join([f"v{slot} = " for slot in ends]) + "None")
 
     # Steps that only compute
 
-    def _computed(self, step: Step, outputs: Sequence[int], device: Device) -> str | None:
+    def _computed(self, step: Step, outputs: Sequence[int]) -> str | None:
         """Returns the line of a step that only computes: empty if nothing is to be done, None for other steps."""
         if isinstance(step, ConstantStep):
-            self.slot_values[outputs[0]] = SlotValue(step.inputs[1], device, self._name(step.inputs[0]))
+            self._slot_values[outputs[0]] = SlotValue(self._name(step.inputs[0]), step.inputs[1], True)
             return ""
         if isinstance(step, UpdateStep):
             return self._update(step)
@@ -155,7 +152,7 @@ class _Writer(ProgramText):
             return None
         if step.record is ReadVariableOp:
             return self._read(step.inputs[0], outputs[0])
-        return self._kernel(step, outputs, device)
+        return self._kernel(step, outputs)
 
     def _update(self, step: UpdateStep) -> str | None:
         variable = step.inputs[0]
@@ -171,22 +168,17 @@ class _Writer(ProgramText):
     def _read(self, variable: Any, output: int) -> str | None:
         if not self._is_here(variable):
             return None
-        self.slot_values[output] = SlotValue(variable._dtype, variable._device, f"v{output}")
+        self._slot_values[output] = SlotValue(f"v{output}", variable._dtype, True)
         return f"v{output} = {self._name(variable)}._array"
 
     def _is_here(self, variable: Any) -> bool:
-        """Returns whether a variable is always the same, and on a current CPU."""
-        return (
-            variable.__class__ is Variable
-            and variable._device.on_host
-            and CURRENT.context.logical_devices.has(variable._device)
-            and id(variable) not in self._slots
-        )
+        """Returns whether a variable is always the same, and on the CPU."""
+        return variable.__class__ is Variable and variable._device is self._device and id(variable) not in self._slots
 
-    def _kernel(self, step: OpStep, outputs: Sequence[int], device: Device) -> str | None:
-        """Returns the line that calls a kernel with arrays of its device; None if the step does more than that."""
+    def _kernel(self, step: OpStep, outputs: Sequence[int]) -> str | None:
+        """Returns the line that calls a kernel with arrays; None if the step does more than that."""
         record = step.record
-        if record.resource or record.host_outputs or any([self._depends(value) for value in step.attrs.values()]):
+        if record.resource or record.host_outputs or depends([*step.attrs.values()], self._slots):
             return None
         inputs = [self._array_text(value) or self._number(step, number) for number, value in enumerate(step.inputs)]
         if None in inputs or set(step.attrs) != set(record.attrs):
@@ -194,9 +186,9 @@ class _Writer(ProgramText):
         attrs = record.normalised(step.attrs)
         arguments = [*inputs, *[self._literal(attrs[name]) for name in record.attrs]]
         call = f"{self._name(bound(record))}({', '.join(map(str, arguments))})"
-        ranked = [_is_ranked(tensor) for tensor in step.outputs]
+        ranked = [bool(tensor._shape._dims) for tensor in step.outputs]  # otherwise NumPy may return a scalar
         for slot, tensor in zip(outputs, step.outputs, strict=True):
-            self.slot_values[slot] = SlotValue(tensor._dtype, device, f"v{slot}")
+            self._slot_values[slot] = SlotValue(f"v{slot}", tensor._dtype, True)
         if not record.many:
             return f"v{outputs[0]} = {call}" if ranked[0] else f"v{outputs[0]} = asarray({call})"
         loose = [
@@ -206,7 +198,7 @@ class _Writer(ProgramText):
 
     def _slot_value_of(self, value: Any) -> SlotValue | None:
         slot = self._slots.get(id(value))
-        return None if slot is None else self.slot_values.get(slot)
+        return None if slot is None else self._slot_values.get(slot)
 
     def _array_text(self, value: Any) -> str | None:
         """Returns the expression for the array of an input; None if the input is not a tensor."""
@@ -230,14 +222,6 @@ class _Writer(ProgramText):
                     return None  # the step itself raises the error
         return None
 
-    def _depends(self, value: Any) -> bool:
-        if value.__class__ is list or value.__class__ is tuple:
-            return any([self._depends(item) for item in value])
-        return value.__class__ is GraphStream or value.__class__ is GraphTensor or id(value) in self._slots
-
-    def _literal(self, value: Any) -> str:
-        return repr(value) if value is None or value is True or value is False else self._name(value)
-
     # All other steps
 
     def _add_general(self, number: int, placed: PlacedStep) -> None:
@@ -249,11 +233,10 @@ class _Writer(ProgramText):
         self._lines.append(f"{_targets(outputs)} = {call}" if outputs else call)
         for slot, tensor in zip(outputs, step.outputs, strict=True):
             is_tensor = isinstance(step, OpStep)
-            self.slot_values[slot] = SlotValue(
-                tensor._dtype if is_tensor else None, None, f"array_of(v{slot})" if is_tensor else f"v{slot}"
+            self._slot_values[slot] = (
+                SlotValue(f"array_of(v{slot})", tensor._dtype) if is_tensor else SlotValue(f"v{slot}")
             )
-        self._lines.append("if HERE.first is None: raise Changed")
-        self._steps[len(self._lines) + 1] = number + 1
+        self._stop_if("lane_at(None) is not device", number + 1)
 
     def _general(self, step: Step) -> str:
         """Returns the expression that calls a step with tensors."""
@@ -261,24 +244,41 @@ class _Writer(ProgramText):
         attrs = ", ".join([f"{name!r}: {self._expression(value)}" for name, value in step.attrs.items()])
         return f"{self._name(step.run)}([{inputs}], {{{attrs}}})"
 
-    def _tensor_expression(self, value: Any) -> str | None:
+    # Values
+
+    def _expression(self, value: Any) -> str:
+        """Returns the expression for an input of a step."""
         slot = self._slots.get(id(value))
-        return None if slot is None else self._tensor_text(slot)
+        if slot is not None:
+            return self._tensor_text(slot)
+        if value.__class__ is GraphStream:
+            return f"stream({self._name(value)})"
+        if value.__class__ is list:
+            return f"[{', '.join(map(self._expression, value))}]"
+        if value.__class__ is tuple:
+            return f"({''.join([f'{self._expression(item)}, ' for item in value])})"
+        return self._literal(value)
 
     def _tensor_text(self, slot: int) -> str:
-        slot_value = self.slot_values[slot]
-        if slot_value.device is None:
-            return f"v{slot}"
-        return f"T({slot_value.text}, {self._name(slot_value.dtype)}, {self._name(slot_value.device)})"
+        text, dtype, is_array = self._slot_values[slot]
+        return f"T({text}, {self._name(dtype)}, device)" if is_array else f"v{slot}"
 
-    def compiled(self, name: str, results: Sequence[int]) -> ArrayPlan:
+    def _literal(self, value: Any) -> str:
+        return repr(value) if value is None or value is True or value is False else self._name(value)
+
+    def _name(self, value: Any) -> str:
+        name = f"k{len(self._space)}"
+        self._space[name] = value
+        return name
+
+    def compiled(self, name: str, results: Sequence[int]) -> Program:
         """Returns the compiled function."""
         lines = [*self._lines, f"return [{', '.join([self._tensor_text(slot) for slot in results])}]"]
         text = "def compute(values, scopes):\n    " + "\n    ".join(lines) + "\n"
         filename = f"<arrays of {name}>"
         exec(compile(text, filename, "exec"), self._space)
         linecache.cache[filename] = (len(text), None, text.splitlines(True), filename)
-        return ArrayPlan(self._space["compute"], self._steps, self.slot_values)
+        return Program(self._space["compute"], self._device, self._steps, self._slot_values)
 
 
 def _array_of(tensor: Any) -> Any:
@@ -287,36 +287,31 @@ def _array_of(tensor: Any) -> Any:
     return tensor._array if device.on_host or tensor._host else device.get(tensor)
 
 
-def _is_ranked(tensor: Any) -> bool:
-    """Returns whether a tensor is known to have an axis; otherwise NumPy may return a scalar for it."""
-    return bool(tensor._shape._dims)
-
-
 def _targets(slots: Sequence[int]) -> str:
     return "".join([f"v{slot}, " for slot in slots]).rstrip()
 
 
-def array_plan(
+def written_program(
     steps: Sequence[PlacedStep],
     slots: Mapping[int, int],
     stream: Callable[[GraphStream], Any],
-    devices: Sequence[Device],
+    device: Device,
     values: Sequence[Any],
     results: Sequence[int],
     name: str,
-) -> ArrayPlan:
+) -> Program:
     """Returns the steps of a plan as a function on arrays.
 
     Args:
       steps: the steps, in order.
       slots: slots of tensors and arguments, by identity.
       stream: returns the random numbers of a random op.
-      devices: the device of each scope.
-      values: values of one call, which determine dtypes and devices.
+      device: the CPU.
+      values: values of one call, which determine dtypes; tensors among them are on the CPU.
       results: the slots of the returned values.
       name: name of the traced function.
     """
-    writer = _Writer(slots, stream, devices)
+    writer = _Writer(slots, stream, device)
     writer.begin(values)
     for number, placed in enumerate(steps):
         writer.add(number, placed)

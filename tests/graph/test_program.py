@@ -1,4 +1,4 @@
-"""A plan on arrays gives what its steps give one by one, and fails and stops as they do."""
+"""The program of a plan gives what its steps give one by one, and fails and stops as they do."""
 
 from __future__ import annotations
 
@@ -51,7 +51,6 @@ def test_ops_on_other_cpus_belong_there() -> None:
 
     devices = [tensor.device[-5:] for tensor in step(tf.constant([1.0]))]
 
-    assert plan_of(step)._arrays is not None
     assert ["CPU:1", "CPU:0"] == devices
 
 
@@ -135,7 +134,7 @@ def test_its_text_can_be_read() -> None:
         variable.assign_sub(x * 2.0)
 
     step(tf.constant([1.0, 1.0]))
-    text = inspect.getsource(plan_of(step)._arrays[1].run)
+    text = inspect.getsource(plan_of(step).program.run)
 
     assert "(v0._array, k" in text
     assert "._moved(v" in text

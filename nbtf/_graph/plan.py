@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Sequence
+from typing import Any
 
 from nbtf._devices.base import Device
 from nbtf._graph.function_graph import FunctionGraph
 from nbtf._graph.operation import flat
-from nbtf._graph.program import PlacedStep, Program, depends, written_program
+from nbtf._graph.program import Fills, PlannedStep, Program, ProgramWriter, TapedWriter, Values, depends
 from nbtf._graph.seeds import GraphStream
 from nbtf._graph.steps import EndStep, GivenValue, Step
 from nbtf._graph.tensor import GraphTensor
@@ -19,34 +19,16 @@ from nbtf._runtime.scopes import EMPTY, SCOPE, Request, Scope, set_scope
 from nbtf._runtime.seeds import Stream
 from nbtf._runtime.tensor import Tensor
 
-Values = list[Any]
-"""The values of a run so far, by slot; None if a value does not exist yet or is no longer needed."""
-
-Source = int | Callable[[Values], Any]
-"""The slot of an input of a step, or a function that returns the input."""
-
-
 Placing = tuple[Request | None, int | None]
 """The device that a step requests, and the replica that it runs in."""
 
 _AS_CALLED: Placing = None, None
 
 
-class PlannedStep(NamedTuple):
-    """A step with its slots: the sources of its inputs and attributes, its outputs, and the slots that end with it."""
-
-    step: Step
-    inputs: tuple[Source, ...]
-    attrs: Mapping[str, Source]
-    outputs: tuple[int, ...]
-    ends: list[int]
-    placing: Placing
-
-
 class Plan:
     """The steps that compute some results. Steps whose results are not needed are left out.
 
-    While the CPU's express lane is open and no tape records, they run as one function on arrays, else one by one.
+    While the CPU's express lane is open, they run as one program, otherwise one by one.
     """
 
     def __init__(self, graph: FunctionGraph, results: Sequence[GraphTensor], arguments: Sequence[Any] = ()) -> None:
@@ -61,14 +43,16 @@ class Plan:
         self.arguments = list(arguments)
         self.result_tensors = list(results)
         self.captured = [outer for outer, _ in graph.captures.values()]
-        self.program: Program | None = None
-        """The steps as one function, once it has been needed."""
+        self.programs: dict[bool, Program] = {}
+        """The steps as one function, by whether a tape records, once it has been needed."""
         self._blank: Values = [None] * (len(self.arguments) + len(self.captured))
         """The values at the start of a run: constants have their own slots."""
         self._slots: dict[int, int] = {id(value): number for number, value in enumerate(arguments)}
         for number, (outer, inner) in enumerate(graph.captures.values(), len(self.arguments)):
             self._slots[id(outer)] = self._slots[id(inner)] = number
         self.steps = _needed(graph.steps, results)
+        self._placings: dict[Placing, int] = {_AS_CALLED: 0}
+        """The devices and replicas that its steps request, numbered; the first entry requests nothing."""
         self._planned_steps: list[PlannedStep] = []
         for step in self.steps:
             if step.__class__ is not EndStep:
@@ -76,8 +60,6 @@ class Plan:
             elif self._planned_steps:
                 self._planned_steps[-1].ends.append(self._slots[id(step.inputs[0])])
         self.results = [self._slots[id(result)] for result in results]
-        self._placings = list(dict.fromkeys([_AS_CALLED, *[step.placing for step in self._planned_steps]]))
-        """The devices and replicas that its steps request; the first entry requests nothing."""
         self._streams: dict[int, Stream] = {}
         self._seeded_by: Any = None
 
@@ -86,22 +68,30 @@ class Plan:
         return len(self._blank) - 1
 
     def _planned(self, step: Step) -> PlannedStep:
-        inputs = tuple([self._source(value) for value in step.inputs])
-        attrs = {name: self._source(value) for name, value in step.attrs.items() if depends(value, self._slots)}
+        fills: Fills = []
+        inputs = [self._source(value, fills) for value in step.inputs]
+        late = {name: value for name, value in step.attrs.items() if depends(value, self._slots)}
+        attrs = {name: self._source(value, fills) for name, value in late.items()}
         outputs = tuple([self._new_slot() for _ in step.outputs])
         self._slots.update(zip(map(id, step.outputs), outputs, strict=True))
-        return PlannedStep(step, inputs, attrs, outputs, [], (step.request, step.replica))
+        ends = [slot for slot, _ in fills]
+        scope_number = self._placings.setdefault((step.request, step.replica), len(self._placings))
+        return PlannedStep(step, fills, inputs, attrs, outputs, ends, scope_number)
 
-    def _source(self, value: Any) -> Source:
+    def _source(self, value: Any, fills: Fills) -> int:
+        """Returns the slot of an input or attribute; one that each run computes is added to `fills`."""
         slot = self._slots.get(id(value))
         if slot is not None:
             return slot
         if not depends(value, self._slots):
             return self._new_slot(value)
+        slot = self._new_slot()
         if value.__class__ is GraphStream:
-            return lambda values: self._stream(value)
-        sources = [self._source(item) for item in value]
-        return lambda values: value.__class__(_values_of(sources, values))
+            fills.append((slot, lambda values: self._stream(value)))
+        else:
+            slots = [self._source(item, fills) for item in value]
+            fills.append((slot, lambda values: value.__class__([values[number] for number in slots])))
+        return slot
 
     def _stream(self, of_op: GraphStream) -> Stream:
         """Returns the numbers of a random op, which continue from call to call until the global seed is set again."""
@@ -123,12 +113,12 @@ class Plan:
         values: Values = [*arguments, *(self.captured if captured is None else captured)]
         del arguments, captured
         outer = SCOPE()
-        device = lane_at(outer) if outer is None or not outer.tapes else None
-        scopes = [outer] if device is None else [outer, *[scope_at(placing, outer) for placing in self._placings[1:]]]
-        if device is None or not all([lane_at(scope) is device for scope in scopes[1:]]):
-            program = None
-        else:
-            program = self._program_on(device, values)
+        device, scopes = lane_at(outer), [outer]
+        if device is not None and len(self._placings) > 1:
+            scopes += [scope_at(placing, outer) for placing in [*self._placings][1:]]
+            device = device if all([lane_at(scope) is device for scope in scopes]) else None
+        has_tape = outer is not None and bool(outer.tapes)
+        program = None if device is None else self._program_on(device, values, has_tape)
         number = 0
         if program is None:
             values += self._blank[len(values) :]
@@ -149,55 +139,47 @@ class Plan:
         self._run_steps(values, number)
         return [values[slot] for slot in self.results]
 
-    def _program_on(self, device: Device, values: Values) -> Program | None:
-        """Returns the steps as one function on the arrays of a device; None if tensors passed are on another device."""
-        program = self.program
+    def _program_on(self, device: Device, values: Values, has_tape: bool) -> Program | None:
+        """Returns the steps as one function on a device; None if tensors passed are on another device."""
+        program = self.programs.get(has_tape)
         if program is None or program.device is not device:
             if any([value.__class__ is Tensor and value._device is not device for value in values]):
                 return None
-            steps = [
-                PlacedStep(planned.step, planned.outputs, planned.ends, self._placings.index(planned.placing))
-                for planned in self._planned_steps
-            ]
-            name = self.graph.name
-            program = written_program(steps, self._slots, self._stream, device, values, self.results, name)
-            self.program = program
+            writer = (TapedWriter if has_tape else ProgramWriter)(self._slots, self._stream, device)
+            program = writer.written(self._planned_steps, values, self.results, self.graph.name)
+            self.programs[has_tape] = program
         return program
 
     def _run_steps(self, values: Values, first: int) -> None:
         """Runs the steps one by one, starting at a number, and notifies observers of each."""
         outer, caller = SCOPE(), current_words()
         speaks = is_watched()
-        scopes: dict[Placing, Scope | None] = {_AS_CALLED: outer}
-        current_placing = _AS_CALLED
+        scopes = [outer, *[scope_at(placing, outer) for placing in [*self._placings][1:]]]
+        current = 0
         try:
-            for step, inputs, late_attrs, outputs, ends, placing in self._planned_steps[first:]:
-                if placing is not current_placing and placing != current_placing:
-                    if placing not in scopes:
-                        scopes[placing] = scope_at(placing, outer)
-                    set_scope(scopes[placing])
-                    current_placing = placing
+            for step, fills, inputs, late_attrs, outputs, ends, scope_number in self._planned_steps[first:]:
+                if scope_number != current:
+                    set_scope(scopes[scope_number])
+                    current = scope_number
                 if speaks:
                     step.words.say(caller)
+                for slot, fill in fills:
+                    values[slot] = fill(values)
                 attrs = step.attrs
                 if late_attrs:
-                    attrs = {**attrs, **dict(zip(late_attrs, _values_of([*late_attrs.values()], values), strict=True))}
-                results = step.run(_values_of(inputs, values), attrs)
+                    attrs = {**attrs, **{name: values[slot] for name, slot in late_attrs.items()}}
+                results = step.run([values[slot] for slot in inputs], attrs)
                 for slot, value in zip(outputs, results, strict=True):
                     values[slot] = value
                 results = value = None  # no value may outlive its last use
                 for slot in ends:
                     values[slot] = None
         except Exception as error:
-            _note_replica(error, outer, current_placing[1])
+            _note_replica(error, outer, [*self._placings][current][1])
             raise
         finally:
             set_scope(outer)
             restore_words(caller)
-
-
-def _values_of(sources: Sequence[Source], values: Values) -> list[Any]:
-    return [values[source] if source.__class__ is int else source(values) for source in sources]
 
 
 def _note_replica(error: Exception, outer: Scope | None, replica: int | None) -> None:

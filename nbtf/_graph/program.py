@@ -19,7 +19,7 @@ from nbtf._graph.seeds import GraphStream
 from nbtf._graph.steps import ConstantStep, OpStep, Step, UpdateStep
 from nbtf._ops.variables.resource import AssignAddVariableOp, AssignSubVariableOp, AssignVariableOp, ReadVariableOp
 from nbtf._ops.variables.variable import Variable
-from nbtf._runtime.conversion import host_array
+from nbtf._runtime.conversion import constant_of, host_array
 from nbtf._runtime.lanes import lane_at
 from nbtf._runtime.scopes import set_scope
 from nbtf._runtime.tensor import Tensor, tensor_of
@@ -27,6 +27,13 @@ from nbtf._types import DType
 
 _UPDATES = {AssignVariableOp: None, AssignAddVariableOp: np.add, AssignSubVariableOp: np.subtract}
 """Updates of a variable, and the ufunc that computes the new array; None assigns the other array."""
+
+
+Values = list[Any]
+"""The values of a run so far, by slot; None if a value does not exist yet or is no longer needed."""
+
+Fills = list[tuple[int, Callable[[Values], Any]]]
+"""Slots, and functions that return their values."""
 
 
 class SlotValue(NamedTuple):
@@ -38,12 +45,17 @@ class SlotValue(NamedTuple):
     is_array: bool = False
 
 
-class PlacedStep(NamedTuple):
-    """A step, the slots of its outputs, the slots that end with it, and the number of its scope."""
+class PlannedStep(NamedTuple):
+    """A step with the slots of its inputs, its outputs and those attributes that only a run knows."""
 
     step: Step
+    fills: Fills
+    """Slots that are filled just before the step: lists of values, and random numbers."""
+    inputs: Sequence[int]
+    attrs: Mapping[str, int]
     outputs: Sequence[int]
-    ends: Sequence[int]
+    ends: list[int]
+    """The slots of values that are not needed afterwards."""
     scope_number: int
 
 
@@ -86,10 +98,17 @@ def _tensor(array: Any, dtype: Any, device: Any) -> Tensor:
     return tensor_of(buffer_of(array), dtype, device)
 
 
-class _Writer:
+class ProgramWriter:
     """Writes the function: values are `v0`, `v1`, by slot; other objects that a step needs get their own names."""
 
     def __init__(self, slots: Mapping[int, int], stream: Callable[[GraphStream], Any], device: Device) -> None:
+        """Starts without lines.
+
+        Args:
+          slots: slots of tensors and arguments, by identity.
+          stream: returns the random numbers of a random op.
+          device: the CPU.
+        """
         self._slots = slots
         self._lines: list[str] = []
         self._space: dict[str, Any] = {
@@ -110,34 +129,55 @@ class _Writer:
         self._scope = 0
         self._steps: dict[int, int] = {}
 
-    def begin(self, values: Sequence[Any]) -> None:
-        """Adds the function's inputs, by slot; later calls must pass inputs of the same kind."""
+    def written(
+        self, steps: Sequence[PlannedStep], values: Sequence[Any], results: Sequence[int], name: str
+    ) -> Program:
+        """Returns the steps of a plan as a function.
+
+        Args:
+          steps: the steps, in order.
+          values: values of one call, which determine dtypes; tensors among them are on the CPU.
+          results: the slots of the returned values.
+          name: name of the traced function.
+        """
         if values:
             self._lines += [f"{_targets(range(len(values)))} = values", "del values"]
         for slot, value in enumerate(values):
-            if value.__class__ is Tensor:
-                self._slot_values[slot] = SlotValue(f"v{slot}._array", value._dtype)
-                self._stop_if(f"v{slot}.__class__ is not Tensor or v{slot}._device is not device", 0)
-            else:
-                self._slot_values[slot] = SlotValue(f"v{slot}")
+            self._add_argument(slot, value)
+        for number, planned in enumerate(steps):
+            self._add_step(number, planned)
+            ends = [
+                slot for slot in planned.ends if slot in self._slot_values and self._slot_values[slot].text[0] != "k"
+            ]
+            if ends:
+                self._lines.append("".join([f"v{slot} = " for slot in ends]) + "None")
+        lines = [*self._lines, f"return [{', '.join([self._tensor_text(slot) for slot in results])}]"]
+        text = "def compute(values, scopes):\n    " + "\n    ".join(lines) + "\n"
+        filename = f"<program of {name}>"
+        exec(compile(text, filename, "exec"), self._space)
+        linecache.cache[filename] = (len(text), None, text.splitlines(True), filename)
+        return Program(self._space["compute"], self._device, self._steps, self._slot_values)
+
+    def _add_argument(self, slot: int, value: Any) -> None:
+        """Adds an input of the function; later calls must pass an input of the same class and device."""
+        if value.__class__ is Tensor:
+            self._slot_values[slot] = SlotValue(f"v{slot}._array", value._dtype)
+            self._stop_if(f"v{slot}.__class__ is not Tensor or v{slot}._device is not device", 0)
+        else:
+            self._slot_values[slot] = SlotValue(f"v{slot}")
 
     def _stop_if(self, test: str, number: int) -> None:
         """Adds a test whether to continue with a step outside the function."""
         self._lines.append(f"if {test}: raise Stopped")
         self._steps[len(self._lines) + 1] = number
 
-    def add(self, number: int, placed: PlacedStep) -> None:
-        """Adds a step."""
-        step, outputs, ends, _ = placed
-        line = self._computed(step, outputs)
+    def _add_step(self, number: int, planned: PlannedStep) -> None:
+        line = self._computed(planned.step, planned.outputs)
         if line is None:
-            self._add_general(number, placed)
+            self._add_general(number, planned)
         elif line:
             self._lines.append(line)
             self._steps[len(self._lines) + 1] = number
-        ends = [slot for slot in ends if self._slot_values[slot].text[0] != "k"]
-        if ends:
-            self._lines.append("".join([f"v{slot} = " for slot in ends]) + "None")
 
     # Steps that only compute
 
@@ -224,19 +264,20 @@ class _Writer:
 
     # All other steps
 
-    def _add_general(self, number: int, placed: PlacedStep) -> None:
-        step, outputs, _, scope_number = placed
+    def _add_general(self, number: int, planned: PlannedStep) -> None:
+        step, outputs = planned.step, planned.outputs
+        self._enter_scope(planned.scope_number)
+        call = self._general(step)
+        self._lines.append(f"{_targets(outputs)} = {call}" if outputs else call)
+        is_op = isinstance(step, OpStep)
+        for slot, tensor in zip(outputs, step.outputs, strict=True):
+            self._slot_values[slot] = SlotValue(f"array_of(v{slot})", tensor._dtype) if is_op else SlotValue(f"v{slot}")
+        self._stop_if("lane_at(None) is not device", number + 1)
+
+    def _enter_scope(self, scope_number: int) -> None:
         if scope_number != self._scope:
             self._lines.append(f"set_scope(scopes[{scope_number}])")
             self._scope = scope_number
-        call = self._general(step)
-        self._lines.append(f"{_targets(outputs)} = {call}" if outputs else call)
-        for slot, tensor in zip(outputs, step.outputs, strict=True):
-            is_tensor = isinstance(step, OpStep)
-            self._slot_values[slot] = (
-                SlotValue(f"array_of(v{slot})", tensor._dtype) if is_tensor else SlotValue(f"v{slot}")
-            )
-        self._stop_if("lane_at(None) is not device", number + 1)
 
     def _general(self, step: Step) -> str:
         """Returns the expression that calls a step with tensors."""
@@ -271,15 +312,6 @@ class _Writer:
         self._space[name] = value
         return name
 
-    def compiled(self, name: str, results: Sequence[int]) -> Program:
-        """Returns the compiled function."""
-        lines = [*self._lines, f"return [{', '.join([self._tensor_text(slot) for slot in results])}]"]
-        text = "def compute(values, scopes):\n    " + "\n    ".join(lines) + "\n"
-        filename = f"<arrays of {name}>"
-        exec(compile(text, filename, "exec"), self._space)
-        linecache.cache[filename] = (len(text), None, text.splitlines(True), filename)
-        return Program(self._space["compute"], self._device, self._steps, self._slot_values)
-
 
 def _array_of(tensor: Any) -> Any:
     """Returns the array of a tensor on any device."""
@@ -291,28 +323,21 @@ def _targets(slots: Sequence[int]) -> str:
     return "".join([f"v{slot}, " for slot in slots]).rstrip()
 
 
-def written_program(
-    steps: Sequence[PlacedStep],
-    slots: Mapping[int, int],
-    stream: Callable[[GraphStream], Any],
-    device: Device,
-    values: Sequence[Any],
-    results: Sequence[int],
-    name: str,
-) -> Program:
-    """Returns the steps of a plan as a function on arrays.
+class TapedWriter(ProgramWriter):
+    """Writes the function for calls that a tape records: each line calls the express lane of an op with tensors."""
 
-    Args:
-      steps: the steps, in order.
-      slots: slots of tensors and arguments, by identity.
-      stream: returns the random numbers of a random op.
-      device: the CPU.
-      values: values of one call, which determine dtypes; tensors among them are on the CPU.
-      results: the slots of the returned values.
-      name: name of the traced function.
-    """
-    writer = _Writer(slots, stream, device)
-    writer.begin(values)
-    for number, placed in enumerate(steps):
-        writer.add(number, placed)
-    return writer.compiled(name, results)
+    def _add_argument(self, slot: int, value: Any) -> None:
+        self._slot_values[slot] = SlotValue(f"v{slot}")
+
+    def _add_step(self, number: int, planned: PlannedStep) -> None:
+        step, outputs = planned.step, planned.outputs
+        if isinstance(step, ConstantStep):
+            function, attrs = constant_of, []
+        elif isinstance(step, OpStep) and step.record.lane is not None and [*step.attrs] == [*step.record.attrs]:
+            function, attrs = step.record.lane, [*step.attrs.values()]
+        else:
+            return self._add_general(number, planned)
+        self._enter_scope(planned.scope_number)
+        self._slot_values[outputs[0]] = SlotValue(f"v{outputs[0]}")
+        arguments = ", ".join([self._expression(value) for value in [*step.inputs, *attrs]])
+        self._lines.append(f"v{outputs[0]} = {self._name(function)}({arguments})")

@@ -50,7 +50,7 @@ class Step:
         step.inputs = inputs
         return step
 
-    def run(self, inputs: list[Any], attrs: dict[str, Any]) -> Sequence[Any]:
+    def run(self, inputs: Sequence[Any], attrs: dict[str, Any]) -> Sequence[Any]:
         """Runs the step, and returns the output values."""
         raise NotImplementedError
 
@@ -80,7 +80,7 @@ class ConstantStep(Step):
         """Stores the array, and the value that it was made from."""
         super().__init__("Const", (array, dtype, value, requested), {}, None, [output], scope)
 
-    def run(self, inputs: list[Any], attrs: dict[str, Any]) -> Sequence[Any]:
+    def run(self, inputs: Sequence[Any], attrs: dict[str, Any]) -> Sequence[Any]:
         """Makes the tensor."""
         array, dtype, value, requested = self.inputs
         return (constant_of(array, dtype, value, requested),)
@@ -111,7 +111,7 @@ class OpStep(Step):
         super().__init__(*arguments)
         self.is_stateful = not self.outputs or self.record.type in _STATEFUL
 
-    def run(self, inputs: list[Any], attrs: dict[str, Any]) -> Sequence[Any]:
+    def run(self, inputs: Sequence[Any], attrs: dict[str, Any]) -> Sequence[Any]:
         """Runs the op, on its express lane if that is open."""
         lane = self.record.lane
         if lane is not None and lane_at(SCOPE()) is not None:
@@ -138,7 +138,7 @@ class UpdateStep(Step):
 
     is_stateful = True
 
-    def run(self, inputs: list[Any], attrs: dict[str, Any]) -> Sequence[Any]:
+    def run(self, inputs: Sequence[Any], attrs: dict[str, Any]) -> Sequence[Any]:
         """Updates the variable."""
         variable, *others = inputs
         if self.record is AssignVariableOp:
@@ -167,7 +167,7 @@ class CompositeStep(Step):
         super().__init__(*arguments)
         self.is_stateful = self.record.does_more
 
-    def run(self, inputs: list[Any], attrs: dict[str, Any]) -> Sequence[Any]:
+    def run(self, inputs: Sequence[Any], attrs: dict[str, Any]) -> Sequence[Any]:
         """Runs the composite."""
         return self.record.run(inputs)
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from nbtf._devices.cpu import CPU
+from nbtf._graph.calling import leaves_of_call
 from nbtf._graph.function_graph import FunctionGraph
 from nbtf._graph.plan import Plan, scope_at
 from nbtf._graph.signature import (
@@ -151,8 +152,6 @@ class ConcreteFunction:
         Raises:
           TypeError: if the arguments do not fit the function.
         """
-        from nbtf._graph.calling import leaves_of_call
-
         return self.run(leaves_of_call(self, args, kwargs))
 
     def run(self, leaves: Sequence[Any]) -> Any:

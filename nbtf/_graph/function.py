@@ -9,6 +9,7 @@ from copy import copy
 from typing import Any
 from weakref import WeakKeyDictionary
 
+from nbtf._graph.autograph.conversion import convert
 from nbtf._graph.concrete_function import ConcreteFunction, as_result
 from nbtf._graph.function_graph import FunctionGraph
 from nbtf._graph.handles import is_spec, stand_in
@@ -331,8 +332,6 @@ class Function:
         """Returns the function with its conditions and loops over tensors converted."""
         if not self._autograph:
             return self.python_function
-        from nbtf._graph.autograph.conversion import convert
-
         return convert(self.python_function)
 
     def _graph(self) -> FunctionGraph:

@@ -22,6 +22,7 @@ from nbtf._ops.op import Op
 from nbtf._ops.random.streams import seeds
 from nbtf._ops.variables.creation import made
 from nbtf._ops.variables.resource import VarHandleOp
+from nbtf._ops.variables.variable import Variable
 from nbtf._runtime.scopes import EMPTY, SCOPE
 from nbtf._runtime.seeds import Seeds
 from nbtf._runtime.tensor import Tensor
@@ -81,6 +82,8 @@ class FunctionGraph(Trace):
     compares_elements = True
     device: Any = None
     """`tf.device` opens a scope; the steps keep the device that it requests."""
+    control_flow: Any
+    """The module with branches and loops over its tensors, which sets it."""
 
     def __init__(self, name: str, outer: FunctionGraph | None = None) -> None:
         """Starts without steps.
@@ -188,13 +191,6 @@ class FunctionGraph(Trace):
         handles = [self._hand_out(output) for output in node.outputs[:-1]]
         self._tell_tapes(record, inputs, {}, handles)
         return [*handles, node.outputs[-1]]
-
-    @property
-    def control_flow(self) -> Any:
-        """The module with branches and loops over its tensors."""
-        from nbtf._graph import control_flow
-
-        return control_flow
 
     def _hand_out(self, tensor: GraphTensor) -> GraphTensor:
         """Returns a handle of a tensor for the program: after the handle dies, each run frees the value there."""
@@ -399,8 +395,6 @@ class FunctionGraph(Trace):
         Raises:
           ValueError: if this is not the function's first call.
         """
-        from nbtf._ops.variables.variable import Variable
-
         graph = self
         while graph.outer is not None:
             graph = graph.outer

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from nbtf._graph.autograph.builtins import OVERLOADS
-from nbtf._graph.autograph.conversion import converted as convert_user_function
 from nbtf._graph.autograph.symbolic import (
     UNBOUND,
     State,
@@ -170,12 +168,3 @@ def _combined(values: Sequence[Action], join: Callable[[Any, Action], Any], stop
 def not_(value: Any) -> Any:
     """Returns the negation of a truth value."""
     return logical_not(value) if is_symbolic(value) else not value
-
-
-def converted(function: Any) -> Any:
-    """Returns the function that is called in place of another."""
-    try:
-        overload = OVERLOADS.get(function)
-    except TypeError:  # cannot be hashed
-        overload = None
-    return overload or convert_user_function(function)

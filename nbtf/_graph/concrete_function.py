@@ -9,6 +9,7 @@ from typing import Any
 from nbtf._devices.cpu import CPU
 from nbtf._graph.calling import leaves_of_call
 from nbtf._graph.function_graph import FunctionGraph
+from nbtf._graph.operation import mapped
 from nbtf._graph.plan import Plan, scope_at
 from nbtf._graph.signature import (
     ArgumentType,
@@ -308,14 +309,18 @@ def repeated(plan: Plan, leaves: Sequence[Any], graph: FunctionGraph) -> list[An
     counterparts: dict[int, Any] = {id(inner): leaf for inner, leaf in zip(plan.arguments, leaves, strict=True)}
     counterparts |= {id(inner): outer for outer, inner in plan.graph.captures.values()}
     caller = current_words()
+
+    def counterpart(value: Any) -> Any:
+        return counterparts.get(id(value), value)
+
     try:
         for step in plan.steps:
             if step.__class__ is EndStep:
                 counterparts.pop(id(step.inputs[0]), None)
                 continue
             step.words.say(caller)  # a step keeps its line and its phase
-            inputs = [_counterpart(value, counterparts) for value in step.inputs]
-            attrs = {name: _counterpart(value, counterparts) for name, value in step.attrs.items()}
+            inputs = [mapped(counterpart, value) for value in step.inputs]
+            attrs = {name: mapped(counterpart, value) for name, value in step.attrs.items()}
             with inside(scope_at((step.request, step.replica), SCOPE())):
                 outputs = step.add_to(graph, inputs, attrs)
             counterparts.update({id(inner): outer for inner, outer in zip(step.outputs, outputs, strict=True)})
@@ -323,10 +328,3 @@ def repeated(plan: Plan, leaves: Sequence[Any], graph: FunctionGraph) -> list[An
     finally:
         restore_words(caller)
     return [counterparts[id(result)] for result in plan.result_tensors]
-
-
-def _counterpart(value: Any, counterparts: dict[int, Any]) -> Any:
-    if value.__class__ is list or value.__class__ is tuple:
-        items: Any = value
-        return items.__class__([_counterpart(item, counterparts) for item in items])
-    return counterparts.get(id(value), value)

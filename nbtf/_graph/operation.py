@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -171,12 +171,19 @@ def _known(tensor: GraphTensor) -> KnownInput:
     return KnownInput(tensor._shape._dims, tensor.known_part())
 
 
-def flat(arguments: Sequence[Any]) -> list[Any]:
-    """Returns the inputs of an op one by one, including those in lists."""
-    tensors: list[Any] = []
-    for value in arguments:
+def flat(values: Sequence[Any]) -> list[Any]:
+    """Returns the inputs or attributes of an op one by one, including those in lists and tuples."""
+    items: list[Any] = []
+    for value in values:
         if value.__class__ is list or value.__class__ is tuple:
-            tensors += value
+            items += flat(value)
         else:
-            tensors.append(value)
-    return tensors
+            items.append(value)
+    return items
+
+
+def mapped(change: Callable[[Any], Any], value: Any) -> Any:
+    """Returns the result of a function for a value; for a list or tuple, the same structure with the results."""
+    if value.__class__ is list or value.__class__ is tuple:
+        return value.__class__([mapped(change, item) for item in value])
+    return change(value)

@@ -206,7 +206,7 @@ def _needed(steps: Sequence[Step], results: Sequence[GraphTensor]) -> list[Step]
             used.append(step)
         elif step.is_stateful or not needed.isdisjoint([id(tensor) for tensor in step.outputs]):
             used.append(step)
-            needed.update([id(tensor) for tensor in _tensors_in([*step.inputs, *step.attrs.values()])])
+            needed.update([id(value) for value in flat([*step.inputs, *step.attrs.values()])])
         else:
             values = [value for value in flat(step.inputs) if value.__class__ is GivenValue]
             used += [value.step for value in values if id(value.tensor) in needed]
@@ -237,13 +237,3 @@ def _input_of(value: Any, needed: set[int], steps_before: list[Step]) -> Any:
         return value.value
     steps_before.append(value.step)
     return value.tensor
-
-
-def _tensors_in(values: Sequence[Any]) -> list[GraphTensor]:
-    tensors: list[GraphTensor] = []
-    for value in values:
-        if value.__class__ is GraphTensor:
-            tensors.append(value)
-        elif value.__class__ is list or value.__class__ is tuple:
-            tensors += _tensors_in(value)
-    return tensors

@@ -15,6 +15,7 @@ import numpy as np
 
 from nbtf._devices.base import Device, buffer_of
 from nbtf._devices.cpu import bound
+from nbtf._graph.operation import flat
 from nbtf._graph.seeds import GraphStream
 from nbtf._graph.steps import ConstantStep, OpStep, Step, UpdateStep
 from nbtf._ops.variables.resource import AssignAddVariableOp, AssignSubVariableOp, AssignVariableOp, ReadVariableOp
@@ -89,9 +90,7 @@ class StoppedError(Exception):
 
 def depends(value: Any, slots: Collection[int]) -> bool:
     """Returns whether an input or attribute of a step contains a value that only a run knows, given the slots by id."""
-    if value.__class__ is list or value.__class__ is tuple:
-        return any([depends(item, slots) for item in value])
-    return value.__class__ is GraphStream or id(value) in slots
+    return any([item.__class__ is GraphStream or id(item) in slots for item in flat([value])])
 
 
 def _tensor(array: Any, dtype: Any, device: Any) -> Tensor:

@@ -9,8 +9,9 @@ from weakref import ref
 from nbtf._devices.base import Spec
 from nbtf._devices.cpu import CPU
 from nbtf._graph.composite import Composite
-from nbtf._graph.open_gradient import OpenGradient, has_open_lengths, has_tensors
-from nbtf._graph.operation import PLACEHOLDER, Operation, flat
+from nbtf._graph.host_inputs import holds_tensors
+from nbtf._graph.open_gradient import OpenGradient, has_open_lengths
+from nbtf._graph.operation import PLACEHOLDER, Operation, flat, mapped
 from nbtf._graph.seeds import GraphStream, seeds_of
 from nbtf._graph.shapes import Known, spec_of
 from nbtf._graph.signature import tensors_taken
@@ -22,6 +23,7 @@ from nbtf._ops.op import Op
 from nbtf._ops.random.streams import seeds
 from nbtf._ops.variables.creation import made
 from nbtf._ops.variables.resource import VarHandleOp
+from nbtf._ops.variables.variable import Variable
 from nbtf._runtime.scopes import EMPTY, SCOPE
 from nbtf._runtime.seeds import Seeds
 from nbtf._runtime.tensor import Tensor
@@ -81,6 +83,8 @@ class FunctionGraph(Trace):
     compares_elements = True
     device: Any = None
     """`tf.device` opens a scope; the steps keep the device that it requests."""
+    control_flow: Any
+    """The module with branches and loops over its tensors, which sets it."""
 
     def __init__(self, name: str, outer: FunctionGraph | None = None) -> None:
         """Starts without steps.
@@ -134,11 +138,12 @@ class FunctionGraph(Trace):
         if op is VarHandleOp:
             raise ValueError(_SINGLETON)
         tensors, taken = self._convert(op, inputs)
-        attrs_heard = {key: self._frozen(self._as_tensors(_read(value))) for key, value in attrs.items()}
-        attrs = {key: _originals(value) for key, value in attrs_heard.items()}
+        attrs_heard = {key: mapped(_copied, self._as_tensors(_read(value))) for key, value in attrs.items()}
+        attrs = {key: mapped(_original, value) for key, value in attrs_heard.items()}
         if op.resource:
             return self._add_on_variable(op, tensors, taken, attrs, name)
-        result = super().add(op, [self._own(value) for value in tensors], self._own_attrs(attrs), name)
+        own_attrs = {key: mapped(self._own_or_value, value) for key, value in attrs.items()}
+        result = super().add(op, [self._own(value) for value in tensors], own_attrs, name)
         outputs: list[GraphTensor] = [] if result.__class__ is Operation else flat([result])
         self.steps.append(OpStep(op, taken, attrs, name, outputs, SCOPE() or EMPTY))
         if not outputs:
@@ -188,13 +193,6 @@ class FunctionGraph(Trace):
         handles = [self._hand_out(output) for output in node.outputs[:-1]]
         self._tell_tapes(record, inputs, {}, handles)
         return [*handles, node.outputs[-1]]
-
-    @property
-    def control_flow(self) -> Any:
-        """The module with branches and loops over its tensors."""
-        from nbtf._graph import control_flow
-
-        return control_flow
 
     def _hand_out(self, tensor: GraphTensor) -> GraphTensor:
         """Returns a handle of a tensor for the program: after the handle dies, each run frees the value there."""
@@ -278,7 +276,7 @@ class FunctionGraph(Trace):
         """
         normalisers: Mapping[str, Callable[[Any], Any]] = getattr(op, "normalisers", {})
         record = OpenGradient(op) if _depends_on_run(op, tensors, attrs, result) else op
-        readers = {name: read for name, read in normalisers.items() if not has_tensors(attrs[name])}
+        readers = {name: read for name, read in normalisers.items() if not holds_tensors(attrs[name])}
         tape.record(record, tensors, {**attrs, **{name: read(attrs[name]) for name, read in readers.items()}}, result)
 
     def constant(self, array: Any, dtype: DType, value: Any = None, requested: DType | None = None) -> GraphTensor:
@@ -306,14 +304,7 @@ class FunctionGraph(Trace):
             return [self._as_taken(item, raw) for item, raw in zip(tensor, value, strict=True)]
         if tensor.__class__ is not GraphTensor or self._fresh is None or tensor not in self._fresh:
             return _original(tensor)
-        return GivenValue(_originals(self._frozen(value)), tensor, self._fresh[tensor])
-
-    def _frozen(self, value: Any) -> Any:
-        """Returns a copy of a value that the program cannot change."""
-        if value.__class__ is list or value.__class__ is tuple:
-            items: Any = value
-            return items.__class__([self._frozen(item) for item in items])
-        return value.copy() if isinstance(value, CPU.xp.ndarray) else value
+        return GivenValue(mapped(_original, mapped(_copied, value)), tensor, self._fresh[tensor])
 
     def _made(self, record: Any, *arguments: Any, **more: Any) -> Operation:
         node = super()._made(record, *arguments, **more)
@@ -350,16 +341,8 @@ class FunctionGraph(Trace):
             self.handles[id(value)] = handle
         return self.captures[id(value)][1]
 
-    def _own_attrs(self, attrs: dict[str, Any]) -> dict[str, Any]:
-        return {key: self._own_in(value) for key, value in attrs.items()}
-
-    def _own_in(self, value: Any) -> Any:
-        if value.__class__ is GraphTensor:
-            return self._own(value)
-        if value.__class__ is list or value.__class__ is tuple:
-            items: Any = value
-            return items.__class__([self._own_in(item) for item in items])
-        return value
+    def _own_or_value(self, value: Any) -> Any:
+        return self._own(value) if value.__class__ is GraphTensor else value
 
     def argument(self, name: str, shape: TensorShape, dtype: DType) -> GraphTensor:
         """Returns a symbolic tensor for an argument."""
@@ -399,8 +382,6 @@ class FunctionGraph(Trace):
         Raises:
           ValueError: if this is not the function's first call.
         """
-        from nbtf._ops.variables.variable import Variable
-
         graph = self
         while graph.outer is not None:
             graph = graph.outer
@@ -442,12 +423,9 @@ def _original(value: Any) -> Any:
     return value._original
 
 
-def _originals(value: Any) -> Any:
-    """Returns a value, or the items of a list, with handles replaced by their graph tensors."""
-    if value.__class__ is list or value.__class__ is tuple:
-        items: Any = value
-        return items.__class__([_originals(item) for item in items])
-    return _original(value)
+def _copied(value: Any) -> Any:
+    """Returns an array that the program cannot change; other values are unchanged."""
+    return value.copy() if isinstance(value, CPU.xp.ndarray) else value
 
 
 def _read(value: Any) -> Any:
@@ -459,4 +437,4 @@ def _depends_on_run(op: Any, tensors: Sequence[Any], attrs: Mapping[str, Any], r
     """Returns whether the gradient of an op may depend on lengths or attributes that only a run knows."""
     if op.__class__ is not Op or op.resource or op.no_gradient:
         return False
-    return has_open_lengths([*tensors, *flat([result])]) or has_tensors([*attrs.values()])
+    return has_open_lengths([*tensors, *flat([result])]) or holds_tensors([*attrs.values()])

@@ -11,8 +11,9 @@ from nbtf._ops.op import Op
 from nbtf._ops.variables.resource import AssignAddVariableOp, AssignSubVariableOp, AssignVariableOp
 from nbtf._runtime.conversion import constant_of
 from nbtf._runtime.execute import execute
+from nbtf._runtime.lanes import lane_at
 from nbtf._runtime.phases import Remembered
-from nbtf._runtime.scopes import EMPTY, HERE, Request, Scope
+from nbtf._runtime.scopes import EMPTY, SCOPE, Request, Scope
 from nbtf._types import DType
 
 
@@ -49,7 +50,7 @@ class Step:
         step.inputs = inputs
         return step
 
-    def run(self, inputs: list[Any], attrs: dict[str, Any]) -> Sequence[Any]:
+    def run(self, inputs: Sequence[Any], attrs: dict[str, Any]) -> Sequence[Any]:
         """Runs the step, and returns the output values."""
         raise NotImplementedError
 
@@ -79,7 +80,7 @@ class ConstantStep(Step):
         """Stores the array, and the value that it was made from."""
         super().__init__("Const", (array, dtype, value, requested), {}, None, [output], scope)
 
-    def run(self, inputs: list[Any], attrs: dict[str, Any]) -> Sequence[Any]:
+    def run(self, inputs: Sequence[Any], attrs: dict[str, Any]) -> Sequence[Any]:
         """Makes the tensor."""
         array, dtype, value, requested = self.inputs
         return (constant_of(array, dtype, value, requested),)
@@ -110,10 +111,10 @@ class OpStep(Step):
         super().__init__(*arguments)
         self.is_stateful = not self.outputs or self.record.type in _STATEFUL
 
-    def run(self, inputs: list[Any], attrs: dict[str, Any]) -> Sequence[Any]:
-        """Runs the op, on its express lane if no observer is registered."""
+    def run(self, inputs: Sequence[Any], attrs: dict[str, Any]) -> Sequence[Any]:
+        """Runs the op, on its express lane if that is open."""
         lane = self.record.lane
-        if lane is not None and HERE.device is not None:
+        if lane is not None and lane_at(SCOPE()) is not None:
             return (lane(*inputs, **attrs),)
         result = execute(self.record, inputs, attrs, self.name)
         return result if self.record.many else (result,)
@@ -137,7 +138,7 @@ class UpdateStep(Step):
 
     is_stateful = True
 
-    def run(self, inputs: list[Any], attrs: dict[str, Any]) -> Sequence[Any]:
+    def run(self, inputs: Sequence[Any], attrs: dict[str, Any]) -> Sequence[Any]:
         """Updates the variable."""
         variable, *others = inputs
         if self.record is AssignVariableOp:
@@ -166,7 +167,7 @@ class CompositeStep(Step):
         super().__init__(*arguments)
         self.is_stateful = self.record.does_more
 
-    def run(self, inputs: list[Any], attrs: dict[str, Any]) -> Sequence[Any]:
+    def run(self, inputs: Sequence[Any], attrs: dict[str, Any]) -> Sequence[Any]:
         """Runs the composite."""
         return self.record.run(inputs)
 

@@ -133,9 +133,12 @@ class GraphTensor(Operators[Any]):
 
     def static_value(self) -> Any:
         """Returns its value if it depends on no feed or variable, else None."""
-        from nbtf._graph.static import constant_value
+        value = self.known_part()
+        return None if isinstance(value, list) else value
 
-        return constant_value(self)
+    def known_part(self) -> Any:
+        """Returns an array, a list with None for elements that only a run knows, or None if nothing is known."""
+        return self._value if self._node is None else self._node.known_part()
 
     def consumers(self) -> list[Operation]:
         """Returns the nodes that use it."""

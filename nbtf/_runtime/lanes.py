@@ -26,6 +26,11 @@ def lane_of(request: Request | None) -> Device | None:
     return None
 
 
+def set_watched(watched: bool) -> None:
+    """Sets whether code declares its phase and layer: if something listens, and while a function is traced."""
+    HERE.watched = watched
+
+
 def lane_at(scope: Scope | None) -> Device | None:
     """Returns the CPU whose express lane is open for plain ops in a scope; None if it is closed.
 

@@ -277,7 +277,7 @@ def test_where_nobody_listens_a_plan_is_a_function_whose_text_can_be_read() -> N
     tf.random.set_seed(1)
     joined, drawn = step(tf.constant([1.0, 1.0]))
     (concrete,) = step._traces.concrete.values()
-    text = inspect.getsource(concrete._plan._arrays[1].run)
+    text = inspect.getsource(concrete._plan.programs[False].run)
 
     assert [1.0, 1.0, 3.0, 4.0] == joined.numpy().tolist()
     assert text.startswith("def compute(values, scopes):\n    v0, = values\n")

@@ -1,4 +1,4 @@
-"""A plan on arrays gives what its steps give one by one, and fails and stops as they do."""
+"""The program of a plan gives what its steps give one by one, and fails and stops as they do."""
 
 from __future__ import annotations
 
@@ -42,6 +42,23 @@ def test_it_gives_the_bits_of_python(seed: int) -> None:
     assert results[0] == results[1]
 
 
+@pytest.mark.parametrize("seed", range(0, 100, 5))
+def test_under_a_tape_it_gives_the_gradients_of_python(seed: int) -> None:
+    results: list[Any] = []
+    for wrap in (lambda function: function, lambda function: tf.function(function, autograph=False)):
+        variable = tf.Variable([[0.5, 0.25], [1.0, 2.0]])
+        function: Callable[..., Any] = wrap(program(written(seed), variable, 0))
+        x, y = tf.constant([[1.0, 2.0], [3.0, 4.0]]), tf.constant([[0.1, 0.2], [0.3, 0.4]])
+        for _ in range(2):
+            with tf.GradientTape() as tape:
+                tape.watch(x)
+                result = function(x, y)
+            grads = tape.gradient(result, [x, variable])
+            results.append([None if value is None else plain(value) for value in (result, *grads)])
+
+    assert results[:2] == results[2:]
+
+
 def test_ops_on_other_cpus_belong_there() -> None:
     @tf.function
     def step(x: Any) -> Any:
@@ -51,7 +68,6 @@ def test_ops_on_other_cpus_belong_there() -> None:
 
     devices = [tensor.device[-5:] for tensor in step(tf.constant([1.0]))]
 
-    assert plan_of(step)._arrays is not None
     assert ["CPU:1", "CPU:0"] == devices
 
 
@@ -135,7 +151,7 @@ def test_its_text_can_be_read() -> None:
         variable.assign_sub(x * 2.0)
 
     step(tf.constant([1.0, 1.0]))
-    text = inspect.getsource(plan_of(step)._arrays[1].run)
+    text = inspect.getsource(plan_of(step).programs[False].run)
 
     assert "(v0._array, k" in text
     assert "._moved(v" in text

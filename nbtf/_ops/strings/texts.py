@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from math import isfinite
 from typing import Any
 
 from nbtf._devices.base import Spec
 from nbtf._ops.op import no_gradient, op
 from nbtf._ops.ragged_and_sparse.ragged_functions import takes_ragged
-from nbtf._ops.strings import kernels, numbers
+from nbtf._ops.strings import kernels
+from nbtf._ops.strings.numbers import number
 from nbtf._runtime.arguments import check_text
 from nbtf._runtime.tensor import Tensor
 from nbtf._types import ALL, DType, DTypeLike, as_dtype, bool_, float32, int32, int64, string, uint32, uint64
@@ -164,8 +166,7 @@ def substr(input: Any, pos: Any, len: Any, unit: str = "BYTE", name: str | None 
 
 @op("string -> out_type", plain={"out_type": as_dtype}, cpu_only=True)
 def StringToNumber(xp: Any, string_tensor: Any, out_type: DType) -> Any:
-    values = numbers.numbers(xp, string_tensor.ravel().tolist(), out_type)
-    return xp.asarray(values, out_type.np_dtype).reshape(string_tensor.shape)
+    return kernels.each(xp, lambda text: number(text, out_type), out_type.np_dtype, string_tensor)
 
 
 @takes_ragged
@@ -213,13 +214,18 @@ def AsString(xp: Any, input: Any, precision: int, scientific: bool, shortest: bo
         return kernels.each(xp, lambda text: form % text, object, input) if width > 0 else input.copy()
     if kind in "iu":  # unsigned numbers reserve no place for a sign
         form = f"%{'' if kind == 'u' and fill in ' +' else fill}{padding}d"
-        return kernels.filled(xp, numbers.written(form, input.ravel().tolist()), input.shape, object)
-    values, letter = input.ravel().tolist(), "e" if scientific else "g" if shortest else "f"
+        return kernels.each(xp, lambda value: (form % value).encode(), object, input)
+    letter = "e" if scientific else "g" if shortest else "f"
+    # C pads infinities and nan with spaces, never with 0.
     form, endless = (f"%{flag}{padding}{digits}{letter}" for flag in (fill, fill.strip("0")))
-    if kind == "f":
-        return kernels.filled(xp, numbers.floats_written(form, endless, values), input.shape, object)
-    real, imag = (numbers.floats_written(form, endless, axis.ravel().tolist()) for axis in (input.real, input.imag))
-    return kernels.filled(xp, [b"(%b,%b)" % pair for pair in zip(real, imag, strict=True)], input.shape, object)
+
+    def written(value: float) -> str:
+        return (form if isfinite(value) else endless) % value
+
+    def write(value: Any) -> bytes:
+        return (written(value) if kind == "f" else f"({written(value.real)},{written(value.imag)})").encode()
+
+    return kernels.each(xp, write, object, input)
 
 
 def _check_format(dtype: Any, floating: bool, precision: int, scientific: bool, shortest: bool, fill: str) -> None:

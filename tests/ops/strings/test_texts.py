@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import nbtf as tf
 from nbtf._ops.strings import kernels
-from nbtf._ops.strings.numbers import plain_numbers, short_float
+from nbtf._ops.strings.numbers import short_float
 from tests.machines import machine
 
 WORDS = ["Gray wolf", "", " a  b "]
@@ -202,22 +202,6 @@ def test_texts_that_say_no_number_are_refused(text: str, dtype: str, more: str) 
         tf.strings.to_number(text, dtype)
 
     assert f"StringToNumberOp could not correctly convert string: {text} " in str(caught.value)
-
-
-plain_texts = st.builds(
-    "{}{}{}".format, st.sampled_from(["", "-", "- "]), st.text("0123456789", max_size=8), st.sampled_from(["", "."])
-).flatmap(lambda text: st.text("0123456789", max_size=8).map(lambda more: f"{text}{more}".encode()))
-
-
-@given(st.lists(plain_texts | st.sampled_from([b"", b".", b"1..2", b"1-2", b"1e5", b"1\0", b" 1", b"\n", b"_1"])))
-def test_many_numbers_are_those_that_python_reads(texts: list[bytes]) -> None:
-    many = [b"0.1"] * 300 + texts
-    with_signs = plain_numbers(np, many)
-
-    if with_signs is None:
-        assert not all(re.fullmatch(rb"-?(?=.?\d)\d*\.?\d*", text) and len(text) < 16 for text in texts)
-    else:
-        assert repr([float(text) for text in many]) == repr(with_signs[0].tolist())
 
 
 @pytest.mark.parametrize("text", ["12.5", "x", "2147483648", ""])

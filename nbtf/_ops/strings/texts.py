@@ -125,20 +125,14 @@ def length(input: Any, unit: str = "BYTE", name: str | None = None) -> Tensor:
 
 @op("string I I -> string", I=INDICES, plain={"unit": as_unit}, cpu_only=True, broadcasts=True)
 def Substr(xp: Any, input: Any, pos: Any, len: Any, unit: str) -> Any:
-    if unit == "BYTE" and pos.ndim == len.ndim == 0:
-        alike = kernels.same_part(input.ravel().tolist(), int(pos), int(len))
-        if alike is not None:
-            return kernels.filled(xp, alike, input.shape, object)
     arrays = xp.broadcast_arrays(input, pos, len)
-    texts, begins, lengths = (array.ravel().tolist() for array in arrays)
     pieces: list[bytes] = []
-    try:
-        pieces.extend(kernels.substrings(texts, begins, lengths, unit))
-    except IndexError as outside:
-        index = pieces.__len__()  # all earlier pieces exist
-        text = texts[index].decode("utf-8", "replace")
-        message = f"pos {outside} out of range for string b'{text}' at index {index}"
-        raise InvalidArgumentError(message) from None
+    for index, (text, begin, length) in enumerate(zip(*(array.ravel().tolist() for array in arrays), strict=True)):
+        try:
+            pieces.append(kernels.part(text, begin, length, unit))
+        except IndexError:
+            message = f"pos {begin} out of range for string b'{text.decode('utf-8', 'replace')}' at index {index}"
+            raise InvalidArgumentError(message) from None
     return kernels.filled(xp, pieces, arrays[0].shape, object)
 
 
@@ -275,8 +269,8 @@ def as_string(
 
 @op("string -> string", cpu_only=True)
 def StaticRegexReplace(xp: Any, input: Any, pattern: str, rewrite: str, replace_global: bool) -> Any:
-    replace = kernels.replacement(check_text(pattern, "pattern").encode(), rewrite, replace_global)
-    return kernels.each(xp, replace, object, input)
+    regex = kernels.pattern(check_text(pattern, "pattern").encode())
+    return kernels.each(xp, lambda text: kernels.replaced(text, regex, rewrite, replace_global), object, input)
 
 
 @takes_ragged

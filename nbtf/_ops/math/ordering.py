@@ -49,7 +49,7 @@ def TopKV2(xp: Any, input: Any, k: int, sorted: bool, index_type: DType) -> Any:
 def _descending(xp: Any, array: Any, k: int) -> Any:
     """Returns the positions of the `k` largest elements along the last axis: nan first; equal ones keep their order."""
     length = array.shape[-1]
-    if array.dtype.itemsize != 4:
+    if array.dtype.itemsize != 4 or length < 16:
         # A stable sort of the reversed elements, then reversed.
         return length - 1 - xp.argsort(array[..., ::-1], axis=-1, kind="stable")[..., ::-1][..., :k]
     keys = _keys(xp, array)

@@ -63,8 +63,7 @@ def variable_creator_scope(variable_creator: Callable[..., Any]) -> within:
     """
 
     def inner(outer: Scope) -> Scope:
-        scope = outer.with_(creators=(*outer.creators, variable_creator))
-        return with_open_lane(scope)
+        return with_open_lane(outer.with_(creators=(*outer.creators, variable_creator)))
 
     return within(inner)
 

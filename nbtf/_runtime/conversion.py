@@ -10,11 +10,11 @@ import numpy as np
 
 from nbtf._devices.base import Device, Label
 from nbtf._devices.sites import CallSite, find_call_site
+from nbtf._record.events import Reason
+from nbtf._record.rows import Begun, next_number, note_of_copy, take_note_of_op
 from nbtf._runtime.blocks import current_scope
 from nbtf._runtime.context import CURRENT, Context
-from nbtf._runtime.events import Reason
 from nbtf._runtime.host_values import DEFAULT_OF, host_array, leaf_types, list_as_array
-from nbtf._runtime.notes import Begun, next_number, note_of_copy, take_note_of_op
 from nbtf._runtime.op_start import begin, give_up
 from nbtf._runtime.phases import part_of
 from nbtf._runtime.scopes import HERE, SCOPE, Scope

@@ -9,12 +9,12 @@ from typing import Any, Protocol
 
 from nbtf._devices.base import Device, Spec
 from nbtf._devices.collectives import COLLECTIVE
+from nbtf._record.events import Reason
+from nbtf._record.rows import take_note_of_op
 from nbtf._runtime.attribute_keys import key_of
 from nbtf._runtime.blocks import current_scope
 from nbtf._runtime.context import CURRENT, Context
 from nbtf._runtime.copying import check_current, check_policy, moved, tell_collective
-from nbtf._runtime.events import Reason
-from nbtf._runtime.notes import take_note_of_op
 from nbtf._runtime.numerics import check_results
 from nbtf._runtime.op_start import begin, give_up
 from nbtf._runtime.placement import on_host

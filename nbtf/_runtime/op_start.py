@@ -8,13 +8,12 @@ from typing import Any, Protocol
 
 from nbtf._devices.base import Buffer, Device, Runnable
 from nbtf._devices.sites import find_call_site
+from nbtf._record.events import Reason
+from nbtf._record.rows import Begun, events_of_begin, next_number, note_of_failure
 from nbtf._runtime.constants import Constants
 from nbtf._runtime.context import Context
-from nbtf._runtime.events import Reason
-from nbtf._runtime.notes import next_number, note_of_failure
 from nbtf._runtime.phases import part_of
 from nbtf._runtime.scopes import Scope
-from nbtf._runtime.subjects import Begun, events_of_begin
 from nbtf._types import DType
 
 

@@ -12,14 +12,13 @@ from time import time
 from typing import Any, NamedTuple
 
 from nbtf._devices.sites import CallSite, find_call_site
+from nbtf._record.events import Reason
+from nbtf._record.rows import OpSubject, next_number, subject_of_op, take_short_note
 from nbtf._runtime.blocks import current_scope
 from nbtf._runtime.context import CURRENT, Context
-from nbtf._runtime.events import Reason
-from nbtf._runtime.notes import next_number, subject_of_op, take_short_note
 from nbtf._runtime.op_start import count_constants
 from nbtf._runtime.phases import part_of
 from nbtf._runtime.scopes import ORDINARY, Scope
-from nbtf._runtime.subjects import OpSubject
 from nbtf._runtime.tensor import Tensor, tensors_of
 from nbtf._types import DType
 

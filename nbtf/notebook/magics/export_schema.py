@@ -11,7 +11,7 @@ from types import NoneType, UnionType
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from nbtf import runtime
-from nbtf._runtime.events import CopyKind
+from nbtf._record.events import CopyKind
 from nbtf.notebook.magics.export import SCHEMA
 
 _WRITTEN: Mapping[str, Mapping[str, Any]] = {

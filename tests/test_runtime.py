@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 import nbtf as tf
+from nbtf._record.recorder import Recorder
 from nbtf._runtime.context import CURRENT
-from nbtf._runtime.recorder import Recorder
 from tests.machines import LOCAL, MIB, SCRATCH, machine
 
 # Simulated GPUs

@@ -18,7 +18,7 @@ from types import FrameType
 from typing import Any, NamedTuple
 
 from nbtf._devices import sites
-from nbtf._runtime.recorder import Recorder
+from nbtf._record.recorder import Recorder
 
 PACKAGE = Path(sites.__file__).parents[1]
 GENERATED = "_ops/express.py"

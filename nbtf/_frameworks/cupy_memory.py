@@ -14,10 +14,10 @@ from nbtf._devices.names import full_name
 from nbtf._devices.sites import Site
 from nbtf._frameworks.base import Listening, cautious
 from nbtf._locks import drain
+from nbtf._record.events import Allocated, Freed
+from nbtf._record.rows import next_number, note_of_event
 from nbtf._runtime.context import CURRENT
-from nbtf._runtime.events import Allocated, Freed
 from nbtf._runtime.inventory import devices
-from nbtf._runtime.notes import next_number, note_of_event
 
 _LIBRARY = "CuPy"
 

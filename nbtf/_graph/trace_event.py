@@ -8,9 +8,9 @@ from typing import Any
 
 from nbtf._devices.sites import NOWHERE, find_call_site, site_of
 from nbtf._graph.signature import ArgumentType, ObjectType, StructureType, TensorType, VariableType, accepts
+from nbtf._record.events import TraceCause, Traced
+from nbtf._record.rows import next_number, note_of_event
 from nbtf._runtime.context import CURRENT
-from nbtf._runtime.events import TraceCause, Traced
-from nbtf._runtime.notes import next_number, note_of_event
 
 _LONGEST = 60
 """Most characters of a type's text: a structure may hold all weights of a model."""

@@ -12,8 +12,8 @@ from nbtf._devices.base import Buffer, nbytes_of
 from nbtf._graph.operation import flat
 from nbtf._ops.op import Op
 from nbtf._ops.variables.resource import AssignVariableOp, VarHandleOp
+from nbtf._record.events import Reason
 from nbtf._runtime.context import CURRENT
-from nbtf._runtime.events import Reason
 from nbtf._runtime.execute import execute
 from nbtf._runtime.scopes import EMPTY, SCOPE, Scope, requested, set_scope
 from nbtf._runtime.seeds import Seeds

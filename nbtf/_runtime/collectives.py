@@ -2,41 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Sequence
 from time import time
 from typing import Any
 
-from nbtf._devices.base import Device, Memory
+from nbtf._devices.base import Device
 from nbtf._devices.collectives import Plan, plan
 from nbtf._devices.sites import NO_PLACE, CallSite
-from nbtf._runtime.clock import Lanes
-from nbtf._runtime.events import Copied, Event
-from nbtf._runtime.notes import NoteSink, next_number
-from nbtf._runtime.subjects import Note, place_of
+from nbtf._record.clock import Lanes
+from nbtf._record.events import Copied, Event
+from nbtf._record.listeners import Observers
+from nbtf._record.rows import Row, Subject, next_number, place_of
 
 
-class CollectiveSubject:
+class CollectiveSubject(Subject):
     """The messages of an all-reduce, which keeps all its devices busy from start to end."""
 
-    __slots__ = ("_algorithm", "_devices", "_messages", "_nbytes", "holder", "lanes", "memory")
+    __slots__ = ("_messages", "count", "devices", "lanes")
     is_copy = True
 
     def __init__(self, devices: tuple[Device, ...], algorithm: str, nbytes: int) -> None:
         """Stores the devices, the algorithm, and the bytes that each device contributes."""
-        self._devices, self._algorithm, self._nbytes = devices, algorithm, nbytes
-        names = tuple([device.name for device in devices])
-        self.memory: Memory | None = None
-        self.holder = ""
+        self.devices = names = tuple([device.name for device in devices])
         network = devices[0].network
         assert network is not None  # callers check that the devices belong to a cluster
         reduction = plan(algorithm, names, nbytes, network)
         self.lanes: Lanes | None = (names, reduction.seconds)
         self._messages = _messages(reduction, names)
-
-    @property
-    def devices(self) -> tuple[str, ...]:
-        """The devices that take part."""
-        return tuple([device.name for device in self._devices])
+        self.count = len(self._messages)
 
     @property
     def offsets(self) -> list[tuple[float, float]]:
@@ -46,21 +39,11 @@ class CollectiveSubject:
     @property
     def sample(self) -> Sequence[Event]:
         """Events equal to those of every such note, except for numbers, times and call sites."""
-        return self.events((self, 0, 0.0, NO_PLACE, 0, 0.0, None, None, (None, [0] * len(self._messages))))
+        return self.events((self, 0, 0.0, NO_PLACE, 0, 0.0, 0.0, (0,) * len(self._messages)))
 
-    def taken_apart(self) -> tuple[Hashable, Any, Any]:
-        """Splits the subject into devices and algorithm, and the number of bytes."""
-        shared = self._devices, self._algorithm
-        return shared, shared, self._nbytes
-
-    @classmethod
-    def put_together(cls, shared: tuple[tuple[Device, ...], str], nbytes: int) -> CollectiveSubject:
-        """Rebuilds the subject that `taken_apart` split."""
-        return cls(*shared, nbytes)
-
-    def events(self, note: Note, start: float | None = None) -> list[Event]:
+    def events(self, note: Row, start: float | None = None) -> list[Event]:
         """Returns one copy event for each message; consecutive messages of a round on the same route share one."""
-        _, _, now, call_site, _, _, _, _, side_numbers = note
+        _, _, now, call_site, _, _, _, numbers = note
         fields = place_of(call_site)
         return [
             Copied(
@@ -75,10 +58,8 @@ class CollectiveSubject:
                 *fields,
                 None if start is None else start + offset,
             )
-            for (source, target, nbytes, offset, seconds), number in zip(self._messages, side_numbers[1], strict=True)
+            for (source, target, nbytes, offset, seconds), number in zip(self._messages, numbers, strict=True)
         ]
-
-    events_afterwards = events
 
 
 def _messages(reduction: Plan, names: Sequence[str]) -> list[tuple[str, str, int, float, float]]:
@@ -100,7 +81,7 @@ _REMEMBERED = 256
 
 
 def take_note_of_collective(
-    sink: NoteSink, devices: tuple[Device, ...], algorithm: str, nbytes: int, call_site: CallSite
+    sink: Observers, devices: tuple[Device, ...], algorithm: str, nbytes: int, call_site: CallSite
 ) -> None:
     """Records a note of an all-reduce that has just finished.
 
@@ -120,7 +101,7 @@ def take_note_of_collective(
     numbers = [next_number() for _ in subject.offsets]
     if not numbers:
         return
-    note = subject, numbers[-1], time(), call_site, numbers[0], 0.0, None, None, (None, numbers)
+    note = subject, numbers[-1], time(), call_site, numbers[0], 0.0, 0.0, tuple(numbers)
     for take in sink.takers:
         take(note)
     if numbers[-1] > sink.due:

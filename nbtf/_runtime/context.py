@@ -16,23 +16,23 @@ from nbtf._devices.machines import Simulated
 from nbtf._devices.names import without_cuda
 from nbtf._garbage import collector_paused
 from nbtf._locks import new_lock
+from nbtf._record.events import Reason
+from nbtf._record.listeners import Observers
+from nbtf._record.memory import journal_of
 from nbtf._runtime.blocks import current_scope
 from nbtf._runtime.configuration import Configuration, LogicalDevice
 from nbtf._runtime.constants import Constants
 from nbtf._runtime.device_scopes import CellDevice, DeviceScopes
-from nbtf._runtime.events import Reason
 from nbtf._runtime.gpus import GPUs, LogicalGPU
 from nbtf._runtime.lanes import close_lane, open_lane
 from nbtf._runtime.log_styles import CURRENT_STYLE
 from nbtf._runtime.logical_devices import LogicalDevices
-from nbtf._runtime.observers import Observers
-from nbtf._runtime.pieces import journal_of
 from nbtf._runtime.placement import Machine, Placeable, place_op
 from nbtf._runtime.scopes import HERE, SCOPE, Request, Scope, merged
 from nbtf._types import DType
 
 if TYPE_CHECKING:
-    from nbtf._runtime.recorder import Recorder
+    from nbtf._record.recorder import Recorder
     from nbtf._runtime.seeds import Seeds
 
 
@@ -83,7 +83,7 @@ class Context:
         """
         self.configuration = Configuration(os.environ if environ is None else environ, machine)
         self.settings = settings or Settings()
-        self.observers = Observers(self.settle, self.deliver)
+        self.observers = Observers(self.settle, self.deliver, _is_silent)
         self.gpus = GPUs(self.configuration)
         self.logical_devices = LogicalDevices(self.configuration, self.gpus)
         self.machine: Machine | None = None
@@ -274,6 +274,12 @@ class Context:
         for card in LENT:
             card.memory.tell_end()
         self.deliver(self.observers.boxes)
+
+
+def _is_silent() -> bool:
+    """Returns whether this thread is in a trial run, whose ops are not reported."""
+    scope = SCOPE()
+    return scope is not None and (scope.silent or getattr(scope.graph, "silent", False))
 
 
 class _Current:

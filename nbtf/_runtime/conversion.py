@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Mapping, Sequence
+from math import nan
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -11,12 +12,12 @@ import numpy as np
 
 from nbtf._devices.base import Device, Label, buffer_of
 from nbtf._devices.sites import CallSite, find_call_site
+from nbtf._record.events import Reason
+from nbtf._record.rows import Begun, next_number, note_of_copy, subject_of_op
 from nbtf._runtime.blocks import current_scope
 from nbtf._runtime.context import CURRENT, Context
 from nbtf._runtime.decisions import remember
-from nbtf._runtime.events import Reason
 from nbtf._runtime.host_values import DEFAULT_OF, host_array, leaf_types, list_as_array
-from nbtf._runtime.notes import Begun, next_number, note_of_copy, subject_of_op
 from nbtf._runtime.phases import part_of
 from nbtf._runtime.reporting import begin, give_up, take_note
 from nbtf._runtime.scopes import HERE, SCOPE, Scope
@@ -288,8 +289,8 @@ def _put(
 def _tell(context: Context, op: EagerConst, tensor: Tensor, reason: Reason, start: Begun) -> None:
     device = tensor._device
     placed = device, (context.host if tensor._host else device), reason
-    subject = subject_of_op(op, placed, None, (tensor,), ((), ()))
-    take_note(context.observers, subject, start, (tensor,), None if placed[1].models_time else 0.0)
+    subject = subject_of_op(op, placed, (tensor,), ((), ()))
+    take_note(context.observers, subject, start, (tensor,), nan if placed[1].models_time else 0.0)
 
 
 def _dtype_of_tensor_in(value: Any) -> DType | None:

@@ -9,10 +9,10 @@ from typing import Any, Protocol
 from nbtf._devices.base import Buffer, Device, Label, buffer_of
 from nbtf._devices.collectives import COLLECTIVE
 from nbtf._devices.sites import CallSite, find_call_site, warn
+from nbtf._record.events import CopyKind
+from nbtf._record.rows import note_of_copy
 from nbtf._runtime.collectives import take_note_of_collective
 from nbtf._runtime.context import CURRENT, Context
-from nbtf._runtime.events import CopyKind
-from nbtf._runtime.notes import note_of_copy
 from nbtf._runtime.phases import part_of
 from nbtf._runtime.scopes import EMPTY, SCOPE
 from nbtf._runtime.tape import AT_LENGTH, Call

@@ -8,21 +8,18 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 from nbtf._devices.base import Device, Spec
+from nbtf._record.events import Reason
+from nbtf._record.rows import OpSubject, subject_of_op
 from nbtf._runtime.context import Context
 from nbtf._runtime.copying import check_current
-from nbtf._runtime.events import Reason
-from nbtf._runtime.notes import subject_of_op
 from nbtf._runtime.placement import on_host
 from nbtf._runtime.scopes import Scope
 from nbtf._runtime.tensor import Tensor
 from nbtf._types import HOST_DTYPES, DType, string
 from nbtf.errors import MissingDeviceError
-
-if TYPE_CHECKING:
-    from nbtf._runtime.subjects import OpSubject
 
 _REMEMBERED = 4096
 """Maximum number of decisions, so that a loop over ever new shapes cannot fill the memory."""
@@ -122,16 +119,15 @@ class Decision:
             tensors.append(tensor)
         return tensors
 
-    def subject(self, op: OpRecord, constants: Sequence[int] | None, outputs: Sequence[Any]) -> OpSubject:
-        """Returns what a note says about the op, with its constants' number and its results' shapes."""
-        count = None if constants is None else len(constants)
-        key = (count, *[output._array.shape for output in outputs])
+    def subject(self, op: OpRecord, outputs: Sequence[Any]) -> OpSubject:
+        """Returns what a row of the log says about the op, with its results' shapes."""
+        key = tuple([output._array.shape for output in outputs])
         subject = self._subjects.get(key)
         if subject is None:
             if len(self._subjects) >= _SUBJECTS:
                 self._subjects.clear()
             placed, inputs = (self.device, self.runner, self.reason), (self._input_shapes, self.dtypes)
-            subject = self._subjects[key] = subject_of_op(op, placed, count, outputs, inputs)
+            subject = self._subjects[key] = subject_of_op(op, placed, outputs, inputs)
         return subject
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import chain
+from math import nan
 from time import perf_counter
 from typing import Any
 
@@ -61,7 +62,7 @@ def execute(  # noqa: C901  # the steps of an op in order, each with its conditi
             specs = decision.specs if decision.is_sized else decision.size(op, tensors)
             started = 0.0 if call_site is None or runner.models_time else perf_counter()
             result_buffers = runner.run(op, buffers, decision.attrs, specs, call_site)
-            seconds = None if runner.models_time else perf_counter() - started
+            seconds = nan if runner.models_time else perf_counter() - started
         except FAILURES as error:
             call = called(op, inputs, attrs, name)
             raise _explained(error, op, tensors, decision.attrs, device, call) from _cause(error)
@@ -72,7 +73,7 @@ def execute(  # noqa: C901  # the steps of an op in order, each with its conditi
     if start is not None:
         if op.type == COLLECTIVE:
             tell_collective(context, tensors, decision.attrs, start[0])
-        take_note(context.observers, decision.subject(op, start[3], outputs), start, outputs, seconds)
+        take_note(context.observers, decision.subject(op, outputs), start, outputs, seconds)
     if context.settings.check_numerics and not (scope is not None and scope.silent):
         check_results(op.type, tensors, outputs, device.name)
     result = outputs if op.many else outputs[0]

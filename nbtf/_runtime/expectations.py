@@ -9,11 +9,11 @@ from typing import NamedTuple, TypeAlias
 from nbtf._counts import counted
 from nbtf._devices.names import short_name, without_cuda
 from nbtf._devices.sizes import gib
+from nbtf._record.events import Copied, Event, OpPlaced, Reason, Site
+from nbtf._record.recorder import Snapshot
 from nbtf._runtime.arguments import check_number, check_several
-from nbtf._runtime.events import Copied, Event, OpPlaced, Reason, Site
 from nbtf._runtime.inventory import devices, memory_map
 from nbtf._runtime.placement import in_words, op_matches
-from nbtf._runtime.recorder import Snapshot
 from nbtf._runtime.scopes import merged
 
 SiteDescriber: TypeAlias = Callable[[Site], str]

@@ -7,11 +7,11 @@ from typing import Any, NamedTuple
 from nbtf._devices.base import Device
 from nbtf._devices.names import short_name
 from nbtf._devices.sites import WORDING
+from nbtf._record.events import OpPlaced, Reason, Rule, Site
+from nbtf._record.recorder import Recorder
 from nbtf._runtime.context import CURRENT, Context
-from nbtf._runtime.events import OpPlaced, Reason, Rule, Site
 from nbtf._runtime.inventory import devices
 from nbtf._runtime.placement import in_words
-from nbtf._runtime.recorder import Recorder
 
 
 class Explanation(NamedTuple):

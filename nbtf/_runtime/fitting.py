@@ -12,11 +12,11 @@ from nbtf._devices.bfc.allocator import BFCAllocator
 from nbtf._devices.bfc.chunks import Chunk
 from nbtf._devices.bfc.report import RegionView
 from nbtf._devices.lent import FIRST_LENT_REGION, HISTORIES, LENT
+from nbtf._record.events import Allocated, Event, Freed, Refused
+from nbtf._record.rows import next_number
+from nbtf._record.totals import Snapshot
 from nbtf._runtime.context import CURRENT
-from nbtf._runtime.events import Allocated, Event, Freed, Refused
 from nbtf._runtime.kept_memory import with_holders
-from nbtf._runtime.notes import next_number
-from nbtf._runtime.totals import Snapshot
 
 
 class Fit(NamedTuple):

@@ -9,11 +9,11 @@ from nbtf._counts import counted
 from nbtf._devices.cuda.probe import hidden, probe
 from nbtf._devices.discovery import gpus
 from nbtf._devices.names import short_name
+from nbtf._record.events import OpPlaced
+from nbtf._record.recorder import Recorder
 from nbtf._runtime.context import CURRENT, Context
-from nbtf._runtime.events import OpPlaced
 from nbtf._runtime.inventory import DeviceInfo, devices
 from nbtf._runtime.placement import in_words
-from nbtf._runtime.recorder import Recorder
 
 RUNGS = ("listed", "visible", "used", "real", "faster")
 

@@ -9,8 +9,8 @@ from typing import NamedTuple, Protocol
 
 from nbtf._devices.base import Device
 from nbtf._devices.names import Fields, describe_tasks, short_name
+from nbtf._record.events import Reason, Rule
 from nbtf._runtime.arguments import check_has, check_text
-from nbtf._runtime.events import Reason, Rule
 from nbtf._runtime.scopes import Request
 from nbtf._types import DType
 from nbtf.errors import InvalidArgumentError, MissingDeviceError

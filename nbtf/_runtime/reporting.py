@@ -8,13 +8,21 @@ from typing import Any, Protocol
 
 from nbtf._devices.base import Buffer, Device, Runnable
 from nbtf._devices.sites import NOWHERE, find_call_site
+from nbtf._record.events import Reason
+from nbtf._record.listeners import Observers
+from nbtf._record.rows import (
+    Begun,
+    OpSubject,
+    Row,
+    events_of_begin,
+    next_number,
+    note_of_failure,
+    rows_of_constants,
+)
 from nbtf._runtime.constants import Constants
 from nbtf._runtime.context import Context
-from nbtf._runtime.events import Reason
-from nbtf._runtime.notes import NoteSink, next_number, note_of_failure
 from nbtf._runtime.phases import NOTHING, SAYING, part_of
 from nbtf._runtime.scopes import Scope
-from nbtf._runtime.subjects import Begun, OpSubject, events_of_begin
 from nbtf._types import DType
 
 
@@ -102,27 +110,26 @@ def count_constants(
     return events or None
 
 
-def take_note(sink: NoteSink, subject: OpSubject, start: Begun, outputs: Sequence[Any], seconds: float | None) -> None:
-    """Records a note of an op that has just run; its results remember the note's number.
+def take_note(sink: Observers, subject: OpSubject, start: Begun, outputs: Sequence[Any], seconds: float) -> None:
+    """Appends the row of an op that has just run; its results remember the row's number.
 
     Args:
-      sink: receives the note.
-      subject: what the note says about the op.
+      sink: receives the row.
+      subject: what the row stands for.
       start: the start of the op, as `begin` returned it.
       outputs: the results.
-      seconds: the measured time of the kernel; None if the device models times.
+      seconds: the measured duration of the kernel; nan if the device models times.
     """
     call_site, first, began_at, constants = start
-    memory = subject.memory
-    pieces = [next_number() for _ in outputs] if memory is not None and len(outputs) != 1 else None
+    more = None if subject.pieces is None else subject.pieces.entries(subject.outputs, call_site)
     last = next_number()
     for output in outputs:
         output._seq = last
-    level = None if memory is None else memory.level()
-    side_numbers = None if constants is None and pieces is None else (constants, pieces)
-    note = subject, last, time(), call_site, first, began_at, seconds, level, side_numbers
+    row: Row = subject, last, time(), call_site, first, began_at, seconds, more
+    if constants is not None:
+        row = *rows_of_constants(subject.device, subject.reason, start), *row
     for take in sink.takers:
-        take(note)
+        take(row)
     if last > sink.due:
         sink.count()
 

@@ -10,7 +10,7 @@ from weakref import ReferenceType
 
 from nbtf._devices.base import Device
 from nbtf._devices.names import Fields, parse
-from nbtf._runtime.events import Reason
+from nbtf._record.events import Reason
 
 
 class Request(NamedTuple):

@@ -9,8 +9,8 @@ import numpy as np
 
 from nbtf._devices.base import Buffer, Device
 from nbtf._devices.sites import find_call_site
+from nbtf._record.rows import note_of_copy
 from nbtf._runtime.context import CURRENT
-from nbtf._runtime.notes import note_of_copy
 from nbtf._runtime.operator_types import Operators
 from nbtf._runtime.phases import part_of
 from nbtf._runtime.scopes import SCOPE

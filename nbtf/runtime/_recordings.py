@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING
 from nbtf._counts import counted
 from nbtf._devices.names import short_name, without_cuda
 from nbtf._devices.sites import WORDING
+from nbtf._record.events import Allocated, Copied, Event, OpPlaced, Traced
+from nbtf._record.recorder import Recorder, Snapshot
 from nbtf._runtime.arguments import unexpected
 from nbtf._runtime.changes import Change, block
 from nbtf._runtime.context import CURRENT
-from nbtf._runtime.events import Allocated, Copied, Event, OpPlaced, Traced
 from nbtf._runtime.expectations import (
     Account,
     MemoryUse,
@@ -24,7 +25,6 @@ from nbtf._runtime.expectations import (
     size_in_bytes,
 )
 from nbtf._runtime.fitting import Fit, fit_of_device, started_maps
-from nbtf._runtime.recorder import Recorder, Snapshot
 from nbtf.runtime._libraries import frameworks
 
 if TYPE_CHECKING:

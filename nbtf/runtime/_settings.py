@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from nbtf._devices.sites import WORDING
+from nbtf._record.events import Site
 from nbtf._runtime.arguments import unexpected
 from nbtf._runtime.context import CURRENT
-from nbtf._runtime.events import Site
 from nbtf._runtime.log_styles import STYLES
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import nbtf as tf
-from nbtf._runtime.events import Copied, OpPlaced
+from nbtf._record.events import Copied, OpPlaced
 from nbtf._runtime.scopes import SCOPE
 from tests.machines import machine
 

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 import nbtf as tf
+from nbtf._record.events import Reason
 from nbtf._runtime.context import CURRENT
-from nbtf._runtime.events import Reason
 from nbtf._runtime.placement import Machine
 from nbtf.compat._v1._graph.defaults import constant, no_op, placeholder
 from nbtf.compat._v1._graph.graph import Graph

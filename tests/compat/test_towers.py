@@ -9,7 +9,7 @@ import pytest
 
 import nbtf
 import nbtf.compat.v1 as tf
-from nbtf._runtime.events import OpPlaced
+from nbtf._record.events import OpPlaced
 
 
 def variable(name: str, shape: list[int], start: Any) -> Any:

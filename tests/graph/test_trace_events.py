@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import nbtf as tf
-from nbtf._runtime.events import Traced
+from nbtf._record.events import Traced
 from tests.machines import machine
 
 SHAPES, DTYPES = st.sampled_from([(), (2,), (3,), (2, 2)]), st.sampled_from(["float32", "int32"])

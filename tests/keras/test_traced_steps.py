@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import nbtf as tf
-from nbtf._runtime.events import OpExecuted
+from nbtf._record.events import OpExecuted
 from nbtf.keras import layers, losses, metrics, models, optimizers, utils
 from nbtf.keras.session import clear_session
 from tests.machines import machine

@@ -20,9 +20,9 @@ import nbtf._ops
 from nbtf._devices.discovery import simulated_machine
 from nbtf._ops.op import OPS, Op
 from nbtf._ops.specs import spec_of
+from nbtf._record.events import OpPlaced
 from nbtf._runtime.context import Context, use_context
 from nbtf._runtime.conversion import as_tensor
-from nbtf._runtime.events import OpPlaced
 from nbtf._runtime.tape import Call
 from tests.ops.arguments import arrays_in, as_double, noise, plain, tensors
 from tests.ops.differences import differences

@@ -1,4 +1,4 @@
-"""Do packed notes stand for the same events, in less memory?"""
+"""Do packed rows stand for the same events, in less memory?"""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import gc
 import random
 import threading
 import tracemalloc
-from collections import deque
 from collections.abc import Callable
 from typing import Any
 
@@ -15,13 +14,12 @@ import pytest
 
 import nbtf as tf
 from nbtf._devices import simulated_account
-from nbtf._runtime import columns as columns_module
+from nbtf._record import recorder as recorder_module
+from nbtf._record import rows as rows_module
+from nbtf._record.events import Freed, OpExecuted
+from nbtf._record.recorder import CAPACITY, Recorder
+from nbtf._record.table import Facts
 from nbtf._runtime import decisions as decisions_module
-from nbtf._runtime import notes as notes_module
-from nbtf._runtime import recorder as recorder_module
-from nbtf._runtime.batches import Batch
-from nbtf._runtime.events import Freed, OpExecuted
-from nbtf._runtime.recorder import CAPACITY, Recorder
 from tests.machines import machine
 
 
@@ -53,7 +51,7 @@ def run_at_random(dice: random.Random, ops: int) -> None:
 def pack(recorder: Recorder) -> None:
     """Packs whatever was counted."""
     recorder.snapshot(0)
-    recorder._kept = deque([Batch.packed(recorder._kept)])
+    recorder._blocks, recorder._facts = tuple([block.packed() for block in recorder._blocks]), None
 
 
 def plain(events: Any) -> list[Any]:
@@ -75,7 +73,7 @@ def without_starts(events: Any) -> list[Any]:
 def test_random_programs_leave_the_same_events_packed_or_not(
     seed: int, worth: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(recorder_module, "_BATCH", worth)
+    monkeypatch.setattr(recorder_module, "_BLOCK", worth)
     dice = random.Random(seed)
     with machine(2):
         recorder, heard = Recorder(), list[Any]()
@@ -97,7 +95,7 @@ def test_random_programs_leave_the_same_events_packed_or_not(
 
 @pytest.mark.parametrize("looks", [False, True], ids=["later", "before"])
 def test_the_modelled_clock_is_the_same_from_packed_notes(looks: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(recorder_module, "_BATCH", 0)
+    monkeypatch.setattr(recorder_module, "_BLOCK", 0)
     with machine(2):
         recorder, heard = Recorder(), list[Any]()
         tf.runtime.start_recorder(recorder)
@@ -128,7 +126,7 @@ def test_placement_is_explained_from_packed_notes() -> None:
 
 
 def test_threads_lose_no_event_while_notes_are_packed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(recorder_module, "_BATCH", 100)
+    monkeypatch.setattr(recorder_module, "_BLOCK", 100)
     with machine(1):
         recorder = Recorder(1000)
         tf.runtime.start_recorder(recorder)
@@ -162,8 +160,8 @@ def test_interrupt_while_notes_are_packed_loses_none(monkeypatch: pytest.MonkeyP
         for _ in range(100):
             tf.negative(x)
         with monkeypatch.context() as patch:
-            patch.setattr(recorder_module, "_BATCH", 0)
-            patch.setattr(columns_module, "_Seconds", interrupted)
+            patch.setattr(recorder_module, "_BLOCK", 0)
+            patch.setattr(Facts, "numbers_of", interrupted)
             with pytest.raises(KeyboardInterrupt):
                 record.snapshot()
         tf.negative(x)
@@ -230,7 +228,7 @@ def test_a_packed_event_takes_less_than_48_bytes(program: Callable[[], None]) ->
 @pytest.mark.parametrize("device", ["CPU:0", "GPU:0"])
 @pytest.mark.parametrize("seed", range(2))
 def test_ever_new_shapes_take_few_bytes_more(device: str, seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(notes_module, "_SUBJECTS", {})  # has a bound of its own
+    monkeypatch.setattr(rows_module, "_SUBJECTS", {})  # has a bound of its own
     for module in (simulated_account, decisions_module):
         monkeypatch.setattr(module, "_REMEMBERED", 1)
     dice = random.Random(seed)
@@ -244,7 +242,7 @@ def test_ever_new_shapes_take_few_bytes_more(device: str, seed: int, monkeypatch
             x = tf.zeros([dice.randrange(1, 40) for _ in range(dice.randrange(1, 4))])
             tf.reduce_sum(x + x, axis=0) if dice.random() < 0.5 else tf.concat([x, x], 0)
         pack(recorder)
-        notes_module._SUBJECTS.clear()
+        rows_module._SUBJECTS.clear()
         gc.collect()
         taken, _ = tracemalloc.get_traced_memory()
         tracemalloc.stop()
@@ -271,7 +269,6 @@ def test_notes_are_packed_and_the_oldest_forgotten(monkeypatch: pytest.MonkeyPat
     taken = recorder.snapshot()
     numbers = [event.seq for event in taken.events]
     assert (18000, 7001, numbers) == (taken.heard, len(numbers), sorted(set(numbers)))
-    packed = [batch.size for batch in recorder._kept if batch.is_packed]
-    assert 0 < sum(batch.size for batch in recorder._kept if not batch.is_packed) < 1000
-    assert packed
-    assert min(packed) >= 1000
+    *full, last = [len(block.rows) for block in recorder._blocks]
+    assert recorder._facts is not None
+    assert 0 < last < 1000 <= min(full)

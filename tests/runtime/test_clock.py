@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import nbtf as tf
-from nbtf._runtime.events import Copied, OpExecuted
+from nbtf._record.events import Copied, OpExecuted
 from nbtf.notebook.magics.trace import trace_events
 from nbtf.runtime import Recorder
 from tests.machines import machine

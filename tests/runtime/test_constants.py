@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 import nbtf as tf
+from nbtf._record.events import Copied, OpPlaced
 from nbtf._runtime import constants
 from nbtf._runtime.context import CURRENT
-from nbtf._runtime.events import Copied, OpPlaced
 from nbtf.errors import ResourceExhaustedError
 from tests.machines import MIB, SCRATCH, machine
 from tests.threads import in_threads, switching_often

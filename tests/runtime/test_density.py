@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 import nbtf as tf
-from nbtf._runtime import recorder as recorder_module
-from nbtf._runtime.density import COPIES, Density
-from nbtf._runtime.events import Copied, OpExecuted
+from nbtf._record import recorder as recorder_module
+from nbtf._record.density import COPIES, Density
+from nbtf._record.events import Copied, OpExecuted
 from nbtf.runtime import Recorder
 from tests.machines import machine
 
@@ -56,7 +56,7 @@ def busy(lane: list[tuple[float, float]], begin: float, end: float) -> float:
 def test_a_window_is_the_same_from_bins_and_from_records(
     seed: int, clock: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(recorder_module, "_BATCH", 60)
+    monkeypatch.setattr(recorder_module, "_BLOCK", 60)
     dice = random.Random(seed)
     with machine(3, "Tesla K20m"):
         small, whole = Recorder(dice.choice([0, 500, 1111])), Recorder()

@@ -15,10 +15,10 @@ import numpy as np
 import pytest
 
 import nbtf as tf
-from nbtf._runtime import recorder as recorder_module
-from nbtf._runtime.batches import Batch
-from nbtf._runtime.events import Allocated, Copied, Event, Freed, OpExecuted, OpPlaced, Refused
-from nbtf._runtime.work import Work
+from nbtf._record import recorder as recorder_module
+from nbtf._record.events import Allocated, Copied, Event, Freed, OpExecuted, OpPlaced, Refused
+from nbtf._record.queries import Work
+from nbtf._record.table import Block
 from nbtf.notebook.stills.device_facts import map_facts
 from nbtf.runtime import Recorder
 from tests.machines import LOCAL, machine
@@ -46,7 +46,7 @@ def run_at_random(dice: random.Random, ops: int) -> None:
 @pytest.fixture(params=[40, 500, 10**6], ids=["fewest", "few", "all"])
 def recorder(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Recorder:
     """A recorder that has heard a program, and keeps some of its events, packed in part."""
-    monkeypatch.setattr(recorder_module, "_BATCH", 3)
+    monkeypatch.setattr(recorder_module, "_BLOCK", 3)
     dice = random.Random(request.param)
     with machine(2):
         recorder = Recorder(request.param)
@@ -102,13 +102,13 @@ def test_the_last_are_the_last_of_all(recorder: Recorder, most: int) -> None:
 
 def test_a_look_at_few_makes_few(recorder: Recorder, monkeypatch: pytest.MonkeyPatch) -> None:
     made: list[int] = []
-    make = Batch.event_list
+    make = Block.event_list
 
-    def counted(batch: Batch, most: int | None = None) -> list[Event]:
+    def counted(block: Block, most: int | None = None) -> list[Event]:
         made.append(1)
-        return make(batch, most)
+        return make(block, most)
 
-    monkeypatch.setattr(Batch, "event_list", counted)
+    monkeypatch.setattr(Block, "event_list", counted)
     events = recorder.snapshot().events
 
     assert (len(events), events[1:-1][0:0], []) == (len(events), (), made)
@@ -131,10 +131,10 @@ def test_the_span_of_events_has_their_numbers_and_no_others(recorder: Recorder, 
 
 
 def test_columns_of_all_events_make_none(recorder: Recorder, monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(batch: Batch, most: int | None = None) -> list[Event]:
+    def refuse(block: Block, most: int | None = None) -> list[Event]:
         raise AssertionError("Events were made.")
 
-    monkeypatch.setattr(Batch, "event_list", refuse)
+    monkeypatch.setattr(Block, "event_list", refuse)
     snapshot = recorder.snapshot()
 
     assert len(snapshot.work.seq)

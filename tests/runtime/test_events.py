@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 
 import nbtf as tf
+from nbtf._record.events import Allocated, Copied, Event, Freed, OpExecuted, OpPlaced, OutputSpec, Reason
 from nbtf._runtime import conversion, execute, reporting
-from nbtf._runtime.events import Allocated, Copied, Event, Freed, OpExecuted, OpPlaced, OutputSpec, Reason
 from nbtf._runtime.scopes import Scope, set_scope
 from nbtf.errors import InvalidArgumentError
 from tests.machines import LOCAL, MIB, SCRATCH, machine

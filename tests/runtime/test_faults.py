@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 import nbtf as tf
+from nbtf._record.events import OpExecuted, OpPlaced
 from nbtf._runtime.context import CURRENT
-from nbtf._runtime.events import OpExecuted, OpPlaced
 from nbtf._runtime.scopes import SCOPE
 from nbtf.errors import FailedPreconditionError, InternalError, OpError, ResourceExhaustedError
 from nbtf.keras import layers, models

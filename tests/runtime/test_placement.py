@@ -11,8 +11,8 @@ import pytest
 
 import nbtf as tf
 from nbtf._devices.discovery import simulated_machine
+from nbtf._record.events import Reason, Rule
 from nbtf._runtime.context import Context
-from nbtf._runtime.events import Reason, Rule
 from nbtf._runtime.placement import KINDS, Machine, in_words, place_op
 from nbtf._runtime.scopes import ANYWHERE, Request, merged
 from nbtf._types import DType, float32

@@ -11,8 +11,8 @@ import pytest
 
 import nbtf as tf
 from nbtf._devices.cuda.device import CudaGPU
+from nbtf._record.events import OpExecuted
 from nbtf._runtime.context import CURRENT
-from nbtf._runtime.events import OpExecuted
 from nbtf.errors import InternalError
 from tests.fake_cupy.devices import MIB, fake_context
 from tests.fake_cupy.machine import FakeMachine

@@ -13,11 +13,11 @@ import numpy as np
 import pytest
 
 import nbtf as tf
-from nbtf._runtime import totals as totals_module
+from nbtf._record import totals as totals_module
+from nbtf._record.events import Allocated, Copied, CopyKind, Event, Freed, OpExecuted, OpPlaced, OutputSpec, Reason
+from nbtf._record.recorder import Recorder
+from nbtf._record.rows import note_of_event
 from nbtf._runtime.context import CURRENT
-from nbtf._runtime.events import Allocated, Copied, CopyKind, Event, Freed, OpExecuted, OpPlaced, OutputSpec, Reason
-from nbtf._runtime.notes import note_of_event
-from nbtf._runtime.recorder import Recorder
 from tests.machines import SCRATCH, machine
 
 ASKED, DEFAULT = Reason("explicit scope"), Reason("no GPU")

@@ -16,9 +16,9 @@ from nbtf._devices.bfc import report as bfc_report
 from nbtf._devices.bfc.allocator import BFCAllocator
 from nbtf._devices.journal import ENTRY
 from nbtf._ops.op import find_op
+from nbtf._record.replay import MemoryReplay
+from nbtf._record.rows import NUMBER
 from nbtf._runtime.context import CURRENT
-from nbtf._runtime.notes import NUMBER
-from nbtf._runtime.replay import MemoryReplay
 from nbtf.errors import ResourceExhaustedError
 from nbtf.runtime import Allocated, Freed, Refused
 from tests.interrupts.tracing import interrupted

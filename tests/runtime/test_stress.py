@@ -15,8 +15,8 @@ from typing import Any
 import pytest
 
 import nbtf as tf
-from nbtf._runtime.events import Reason
-from nbtf._runtime.recorder import Recorder
+from nbtf._record.events import Reason
+from nbtf._record.recorder import Recorder
 from nbtf._runtime.scopes import SCOPE
 from nbtf.errors import ResourceExhaustedError
 from tests.machines import LOCAL, MIB, SCRATCH, machine

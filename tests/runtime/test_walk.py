@@ -9,7 +9,9 @@ from tests.walks import recorded_product_in_new_process
 
 
 @pytest.mark.parametrize(
-    ("gpus", "first_files", "later_files", "later_changes"), [(0, 16, 8, 10), (1, 18, 9, 13)], ids=["CPU", "simulated GPU"]
+    ("gpus", "first_files", "later_files", "later_changes"),
+    [(0, 16, 8, 10), (1, 18, 9, 13)],
+    ids=["CPU", "simulated GPU"],
 )
 def test_a_recorded_op_can_be_followed(gpus: int, first_files: int, later_files: int, later_changes: int) -> None:
     first, later = recorded_product_in_new_process(gpus)

@@ -19,8 +19,8 @@ from nbtf._devices.lent import FIRST_LENT_REGION, HISTORIES
 from nbtf._frameworks.base import cautious
 from nbtf._frameworks.torch.cards import CARDS
 from nbtf._frameworks.torch.frames import GENERATED
+from nbtf._record.memory import journal_of
 from nbtf._runtime.context import CURRENT
-from nbtf._runtime.pieces import journal_of
 
 INTERVAL = 0.2
 """Seconds between two reads while events are sent at once, because PyTorch copies its whole history each time."""

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from nbtf._frameworks.importing import on_import
 from nbtf._frameworks.torch.thread_observer import hearing_of_thread
-from nbtf._runtime.notes import next_number
+from nbtf._record.rows import next_number
 
 _MODULE = "torch._dynamo.eval_frame"
 _CALL = "compile_wrapper"

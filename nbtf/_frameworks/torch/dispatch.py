@@ -26,11 +26,10 @@ from nbtf._frameworks.torch.operators import (
     operator_of,
 )
 from nbtf._frameworks.torch.origins import CompiledCall, Origins
+from nbtf._record.events import Reason
+from nbtf._record.listeners import Observers
+from nbtf._record.rows import OpSubject, events_of_begin, next_number, note_of_copy, note_of_failure
 from nbtf._runtime.context import CURRENT
-from nbtf._runtime.events import Reason
-from nbtf._runtime.notes import next_number, note_of_copy, note_of_failure
-from nbtf._runtime.observers import Observers
-from nbtf._runtime.subjects import OpSubject, events_of_begin
 
 _REMEMBERED = 4096
 _STEP_NAME = "Optimizer.step#"
@@ -143,7 +142,7 @@ class Hearing:
             seconds = self._note_copy(observers, operator, args, result, key, seconds, call_site)
         key, self.modelled = (*key, self.modelled), 0.0
         subject = self._subjects.get(key) or self._new_subject(operator, key)
-        observers.take((subject, next_number(), time(), call_site, start[1], start[2], seconds, None, None))
+        observers.take((subject, next_number(), time(), call_site, start[1], start[2], seconds, None))
         return result
 
     def call_site_here(self) -> CallSite | None:
@@ -206,7 +205,7 @@ class Hearing:
         call_site, first, began_at, _ = begin
         key = _REGION, *self._key(func="", reason=reason, args=(), result=results)[1:], self.modelled
         subject = self._subjects.get(key) or self._new_subject(_REGION, key)
-        observers.take((subject, next_number(), time(), call_site, first, began_at, seconds, None, None))
+        observers.take((subject, next_number(), time(), call_site, first, began_at, seconds, None))
 
     def run_whole(self, name: str, run: Callable[[], Any], tensors: Sequence[Any]) -> Any:
         """Runs a function that a card would run as one op, and records it as one op, without the ops inside."""
@@ -308,7 +307,7 @@ class Hearing:
             outputs = tuple(shapes), _dtype(dtypes)
         op: Any = operator.op._replace(seconds=modelled) if card.models_time else operator.op
         inputs = () if card.models_time else None
-        subject = self._subjects[key] = OpSubject(op, card, reason, None, card, *outputs, inputs)
+        subject = self._subjects[key] = OpSubject(op, card, reason, card, *outputs, inputs)
         return subject
 
     def _note_copy(

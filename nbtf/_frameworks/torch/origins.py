@@ -8,7 +8,7 @@ from nbtf._devices.sites import CallSite
 from nbtf._frameworks.torch.frames import AUTOGRAD, ENGINE, LOADER, MODULES, asks_for_device, scope_device, user_frame
 from nbtf._frameworks.torch.modules import OUTSIDE, LayerPart, ModuleStack
 from nbtf._frameworks.torch.operators import LIFT, Operator
-from nbtf._runtime.events import Reason
+from nbtf._record.events import Reason
 from nbtf._runtime.phases import BACKWARD, FORWARD, INPUT, SLOTS, UPDATE, WEIGHTS
 from nbtf._runtime.placement import ASKED, BACKWARD_OF, BACKWARD_VIEW, COMPILED, DEFAULT_DEVICE, FOLLOWS_INPUT, VIEW
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from nbtf import runtime
-from nbtf._runtime.lines import lines_of_events
+from nbtf._record.queries import lines_of_events
 from nbtf.notebook.stills.memory_bands import GROUPS, Band, group_of
 
 Change = runtime.Allocated | runtime.Freed | runtime.Refused

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 import nbtf as tf
 from nbtf._ops.collectives import all_reduce
-from nbtf._runtime.work import work_of_events
+from nbtf._record.queries import work_of_events
 from nbtf.notebook import catalogue
 from nbtf.notebook.stills.lanes import bytes_in_words, seconds_in_words
 from nbtf.notebook.stills.marks import Boxes, Group, Mark, Path, Picture, Rectangle, texts_of

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import nbtf as tf
-from nbtf._runtime.recorder import Recorder
+from nbtf._record.recorder import Recorder
 from nbtf.notebook.device_names import short
 from nbtf.notebook.session import SESSIONS
 from nbtf.notebook.views import step_windows

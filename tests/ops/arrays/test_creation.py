@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import nbtf as tf
+from nbtf._record.events import OpPlaced
 from nbtf._runtime.context import Context, use_context
-from nbtf._runtime.events import OpPlaced
 from tests.ops.refusals import refused
 
 

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import pytest
 
 import nbtf as tf
-from nbtf._runtime.events import OpPlaced
+from nbtf._record.events import OpPlaced
 from tests.machines import machine
 
 

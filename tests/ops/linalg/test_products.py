@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import nbtf as tf
-from nbtf._runtime.events import OpPlaced
+from nbtf._record.events import OpPlaced
 from nbtf.errors import FailedPreconditionError, InvalidArgumentError, UnimplementedError
 from tests.machines import machine
 

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
 import nbtf as tf
+from nbtf._record.events import OpPlaced
 from nbtf._runtime.context import CURRENT
-from nbtf._runtime.events import OpPlaced
 from nbtf._types import FLOATS, INTEGERS, REALS
 from nbtf.errors import InvalidArgumentError, UnimplementedError
 

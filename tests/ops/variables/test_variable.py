@@ -12,7 +12,7 @@ import pytest
 
 import nbtf as tf
 from nbtf._ops.variables.resource import AssignAddVariableOp
-from nbtf._runtime.events import OpExecuted, OpPlaced
+from nbtf._record.events import OpExecuted, OpPlaced
 from tests.machines import machine
 
 F = "dtype=float32"

@@ -13,10 +13,10 @@ from nbtf._ops.arrays.creation import zeros_like
 from nbtf._ops.arrays.element_lists import elements_of, is_list, with_tensors
 from nbtf._ops.arrays.list_gradients import continuous_in, packed_gradient, seeded
 from nbtf._ops.op import Op
+from nbtf._record.events import Reason
 from nbtf._runtime.context import CURRENT
 from nbtf._runtime.conversion import as_tensor, constant_of
 from nbtf._runtime.decisions import OpRecord
-from nbtf._runtime.events import Reason
 from nbtf._runtime.execute import execute
 from nbtf._runtime.scopes import EMPTY, SCOPE, NodeScope, set_scope
 from nbtf._runtime.tape import CONTINUOUS

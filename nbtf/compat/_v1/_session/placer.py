@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from nbtf._devices.base import Device
 from nbtf._devices.names import Fields, parse
 from nbtf._graph.operation import CONST, Operation, Source, flat
-from nbtf._runtime.events import Reason
+from nbtf._record.events import Reason
 from nbtf._runtime.placement import Machine
 from nbtf._types import DType, string
 from nbtf.compat._v1._session.colocation import Colocation, Group, Types, debug_info, is_generator, order_of

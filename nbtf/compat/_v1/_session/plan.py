@@ -10,7 +10,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 from nbtf._devices.base import Device
 from nbtf._graph.operation import CONST, NO_OP, PLACEHOLDER, Operation, Source, flat
 from nbtf._graph.tensor import GraphTensor
-from nbtf._runtime.events import CopyKind, Reason
+from nbtf._record.events import CopyKind, Reason
 from nbtf._runtime.scopes import NodeScope, Scope
 from nbtf._types import HOST_DTYPES
 from nbtf.compat._v1._graph.deferred import Deferred

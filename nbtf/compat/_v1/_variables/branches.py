@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from nbtf._graph.operation import Operation
-from nbtf._runtime.events import Reason
+from nbtf._record.events import Reason
 from nbtf._runtime.scopes import SCOPE, NodeScope, set_scope
 from nbtf._runtime.tensor import Tensor
 from nbtf.compat._v1._variables.ops import ASSIGNS

@@ -1,17 +1,16 @@
-"""Converts entries of an allocator's journal to events; see `nbtf/_devices/journal.py`."""
+"""Memory entries of the log: what an allocator's journal recorded, as events; see `nbtf/_devices/journal.py`."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Any, Protocol, TypeAlias, cast
 
 from nbtf._devices.base import Label, describe_label
 from nbtf._devices.journal import ENTRY, Entry, Journal
 from nbtf._devices.sites import NOWHERE, Site
-from nbtf._runtime.events import Allocated, Event, Freed, Refused
-from nbtf._runtime.notes import next_number
-from nbtf._runtime.subjects import Place, place_of
+from nbtf._record.events import Allocated, Event, Freed, Refused
+from nbtf._record.rows import Place, next_number, place_of
 
 SCRATCH = "scratch"
 
@@ -26,76 +25,43 @@ class NamedMemory(Protocol):
 
 
 class PieceSubject:
-    """Subject of entries about pieces of a device's memory: whether they were allocated or freed."""
+    """Subject of a journal's entries of one sort: pieces allocated, pieces freed, or requests refused."""
 
-    __slots__ = ("_new", "holder", "library", "sample")
+    __slots__ = ("_event", "_new", "holder", "library")
+    lanes, count = None, 1
 
-    memory, lanes = None, None
-
-    def __init__(self, event: type[Allocated | Freed], device: NamedMemory, library: str) -> None:
+    def __init__(self, event: type[Allocated | Freed | Refused], device: NamedMemory, library: str) -> None:
         """Stores the event class, the device and the library of the allocator."""
+        self._event: Any = event
         self._new: Callable[[Any], Event] = partial(cast("Any", tuple).__new__, event)
         self.holder, self.library = device.name, library
-        self.sample: list[Event] = [event(device.name, 0, 0, 0, 0, 0.0, library=library)]
+
+    @property
+    def is_request(self) -> bool:
+        """Whether a program line caused the entries; memory may be freed at any time."""
+        return self._event is not Freed
+
+    @property
+    def sample(self) -> Sequence[Event]:
+        """An event equal to those of all entries, except for sizes, numbers, times and call sites."""
+        figures = [0] * (6 if self._event is Refused else 4)
+        return [self._event(self.holder, *figures, 0.0, library=self.library)]
 
     def event(self, entry: Entry, now: float) -> Event:
-        """Returns the event."""
+        """Returns the event of an entry."""
         _, number, in_use, pool, region, address, size, requested, label = entry
-        site_fields, holder, own_label = _origin(label)
+        place, holder, own_label = _origin(label)
+        account = self.holder, requested, in_use, pool
+        if region is None:  # a refusal has the largest free piece and the limit in these fields
+            return self._new((*account, address, size, number, now, *place, own_label, holder, self.library))
         location = region.number, address - region.address, size, region.size
-        return self._new(
-            (
-                self.holder,
-                requested,
-                in_use,
-                pool,
-                number,
-                now,
-                *site_fields,
-                *location,
-                own_label,
-                holder,
-                self.library,
-            )
-        )
-
-
-class RefusalSubject:
-    """Subject of entries about failed requests."""
-
-    __slots__ = ("holder", "library", "sample")
-
-    memory, lanes = None, None
-
-    def __init__(self, device: NamedMemory, library: str) -> None:
-        """Stores the device and the library of the allocator."""
-        self.holder, self.library = device.name, library
-        self.sample: list[Event] = [Refused(device.name, 0, 0, 0, 0, 0, 0, 0.0, library=library)]
-
-    def event(self, entry: Entry, now: float) -> Event:
-        """Returns the event."""
-        _, number, in_use, pool, _, largest, limit, requested, label = entry
-        site_fields, holder, own_label = _origin(label)
-        return Refused(
-            self.holder,
-            requested,
-            in_use,
-            pool,
-            largest,
-            limit,
-            number,
-            now,
-            *site_fields,
-            label=own_label,
-            holder=holder,
-            library=self.library,
-        )
+        return self._new((*account, number, now, *place, *location, own_label, holder, self.library))
 
 
 def journal_of(device: NamedMemory, library: str = "") -> Journal:
     """Returns the journal of a device's memory, written by nbtf's allocator or by a library's."""
-    granted, freed = (PieceSubject(event, device, library) for event in (Allocated, Freed))
-    return Journal(granted, freed, RefusalSubject(device, library), next_number)
+    granted, freed, refused = (PieceSubject(event, device, library) for event in (Allocated, Freed, Refused))
+    return Journal(granted, freed, refused, next_number)
 
 
 def entries_of(flat_entries: list[Any]) -> Iterator[Entry]:
@@ -110,7 +76,7 @@ def is_reported(entry: Entry) -> bool:
     return isinstance(label, Label) and (label.site is not None or is_scratch(entry))
 
 
-def is_scratch(entry: Entry) -> bool:
+def is_scratch(entry: Sequence[Any]) -> bool:
     """Returns whether an entry is about TensorFlow's scratch buffer, which no op requests."""
     return isinstance(entry[-1], Label) and entry[-1].op == SCRATCH
 

@@ -4,28 +4,26 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Sequence
-from itertools import chain, islice, takewhile
 from typing import Any, NamedTuple
+
+import numpy as np
 
 from nbtf._devices.journal import Entries
 from nbtf._locks import new_lock
-from nbtf._runtime.batches import Batch, note_of_scene
-from nbtf._runtime.clock import Clock
-from nbtf._runtime.density import Densities
-from nbtf._runtime.event_sequence import Recorded
-from nbtf._runtime.events import Event, OpExecuted, OpPlaced
-from nbtf._runtime.notes import NOTE, NUMBER, SUBJECT, WHERE, next_number, note_of_event
-from nbtf._runtime.totals import Snapshot as Snapshot
-from nbtf._runtime.totals import Totals
+from nbtf._record.clock import Clock
+from nbtf._record.density import Densities
+from nbtf._record.events import Event, OpExecuted, OpPlaced
+from nbtf._record.rows import NUMBER, ROW, SCENE, SUBJECT, next_number, note_of_event, row_of_mark
+from nbtf._record.sequence import Kept
+from nbtf._record.table import Block, Facts
+from nbtf._record.totals import Snapshot as Snapshot
+from nbtf._record.totals import Totals
 
 CAPACITY = 1_000_000
 """Default number of kept events: less than 48 MB, filled in ten seconds by a loop over small tensors."""
 
-_BATCH = 1000
-"""Number of notes that are worth packing."""
-
-_LOOSE = 20
-"""How many batches may wait until the road packs them, regardless of how often the recorder is read."""
+_BLOCK = 1000
+"""Number of rows and entries from which on a block is full."""
 
 _SCENES = 1000
 """Maximum number of kept scenes."""
@@ -103,15 +101,13 @@ class Recorder:
             raise ValueError(f"capacity must be 0 events or more, got {capacity}")
         self._capacity = capacity
         self._lock = new_lock()
-        self.pending_notes: list[Any] = []  # a flat list of notes that are not counted yet
+        self.pending_notes: list[Any] = []  # a flat list of rows that are not counted yet
         self.pieces: Entries = []  # memory entries that are not counted yet
         self.collect: Callable[[], object] = _nothing
-        self._kept: deque[Batch] = deque()  # counted
-        self._kept_events = 0
-        self._uncounted = 0  # length of the note list at the last reading
-        self._totals = Totals()
-        self._clock = Clock()  # the clock after the last batch that was read or dropped
-        self._densities = Densities()
+        self._uncounted = 0  # length of the list of rows at the last reading
+        self._blocks: tuple[Block, ...] = ()
+        self._facts: Facts | None = None  # those of the last block, unless it is full
+        self._totals, self._clock, self._densities = Totals(), Clock(), Densities()
         self._scenes: deque[Scene] = deque(maxlen=_SCENES)
         self._beginnings: deque[tuple[int, Totals]] = deque(maxlen=_BEGINNINGS)
         self._before_machine = self._totals
@@ -144,9 +140,9 @@ class Recorder:
         """
         self.end_scene()
         totals, _ = self._look()
-        note = note_of_scene()
-        scene = Scene(self._scenes[-1].id + 1 if self._scenes else 1, self._machine, cell, note[NUMBER])
-        self.pending_notes.extend(note)
+        mark = row_of_mark(SCENE)
+        scene = Scene(self._scenes[-1].id + 1 if self._scenes else 1, self._machine, cell, mark[NUMBER])
+        self.pending_notes.extend(mark)
         self._beginnings.append((scene.id, totals))
         self._scenes.append(scene)
         return scene
@@ -164,7 +160,7 @@ class Recorder:
         (3, 4)
         """
         totals = dict(self._beginnings).get(scene.id)
-        return None if totals is None else totals.snapshot(())
+        return None if totals is None else totals.snapshot()
 
     def totals_before_machine(self) -> Snapshot:
         """Returns the totals before the last restart, without events.
@@ -178,7 +174,7 @@ class Recorder:
         >>> recorder.totals_before_machine().placed, recorder.snapshot().placed
         (3, 6)
         """
-        return self._before_machine.snapshot(())
+        return self._before_machine.snapshot()
 
     def end_scene(self) -> None:
         """Ends the current scene, if any; memory that it freed is reported first.
@@ -220,12 +216,12 @@ class Recorder:
         >>> [type(event).__name__ for event in recorder.events_of(scene)]
         ['OpPlaced', 'OpExecuted']
         """
-        return self._look()[1].last_events(self._capacity).between(scene.first, scene.last)
+        return self._look()[1].last_events().between(scene.first, scene.last)
 
-    # Notes
+    # Rows
 
     def count(self) -> None:
-        """Counts pending notes, unless a count is already in progress in any thread.
+        """Counts pending rows, unless a count is already in progress in any thread.
 
         >>> recorder = tf.runtime.Recorder()
         >>> stop = tf.runtime.start_recorder(recorder)
@@ -244,70 +240,46 @@ class Recorder:
     def __call__(self, event: Event) -> None:
         """Records an event, so that a recorder can also serve as an observer."""
         self.pending_notes.extend(note_of_event(event))
-        if len(self.pending_notes) > _BATCH * NOTE:
+        if len(self.pending_notes) > _BLOCK * ROW:
             self.count()
 
-    def _count(self, batches_to_wait: int = 1) -> None:
-        """Counts pending notes, and drops the oldest batch while the others hold enough events.
-
-        Args:
-          batches_to_wait: packs once this many times the usual number of notes are waiting.
-        """
-        pending_notes, pieces, batches = self.pending_notes, self.pieces, self._kept
-        notes, boxes = pending_notes[:], pieces[:]
-        if notes or boxes:
-            totals = self._totals.with_notes(notes, boxes)
-            count, opened = len(notes), len(boxes)
-            added = totals.heard - self._totals.heard
-            entries = boxes[0] if opened == 1 else [*chain.from_iterable(boxes)]
-            batch = deque([Batch.of(added, notes, entries)])
+    def _count(self) -> None:
+        """Puts pending rows into the table, and drops the oldest block while the others hold enough events."""
+        pending, pieces = self.pending_notes, self.pieces
+        rows, boxes = pending[:], pieces[:]
+        if rows or boxes:
+            count, opened = len(rows), len(boxes)
+            clock, facts, blocks = self._clock.copy(), self._facts or Facts(), self._blocks
+            block = Block.of(rows, boxes, facts, clock)
+            totals = self._totals.with_block(block)
+            if self._facts is not None:
+                blocks, block = blocks[:-1], blocks[-1].followed_by(block)
+            if len(block.rows) + len(block.entries) >= _BLOCK:
+                facts, block = None, block.packed()
+            blocks = (*blocks, block)
             # No calls or loops from here on, so that an interrupt cannot split the change.
-            del pending_notes[:count]
+            del pending[:count]
             del pieces[:opened]
-            batches += batch
-            self._kept_events += added
-            self._totals = totals
-        self._pack(batches_to_wait * _BATCH)
-        batches = self._kept
-        while batches and self._kept_events - batches[0].events >= self._capacity:
-            self._let_pass(batches[0])
-            densities = self._densities.with_work(*batches[0].work())
+            self._blocks, self._facts, self._totals, self._clock = blocks, facts, totals, clock
+        kept = sum([block.events for block in self._blocks])
+        while self._blocks and kept - self._blocks[0].events >= self._capacity:
+            kept -= self._blocks[0].events
+            densities = self._densities.with_work(*self._blocks[0].work())
+            blocks = self._blocks[1:]
+            facts = self._facts if blocks else None
             # No calls or loops here either, so that an interrupt cannot split the change.
-            self._kept_events -= batches[0].events
-            del batches[0]
-            self._densities = densities
+            self._blocks, self._facts, self._densities = blocks, facts, densities
 
-    def _pack(self, threshold: int) -> None:
-        """Packs the last batches if they contain enough notes."""
-        batches = self._kept
-        loose = [*takewhile(lambda batch: not batch.is_packed, reversed(batches))][::-1]
-        if not loose or sum([batch.size for batch in loose]) < threshold:
-            return
-        if loose[0].clock is not None:  # it was read
-            for batch in loose:
-                self._let_pass(batch)
-        packed = deque(islice(batches, len(batches) - len(loose)))
-        packed.append(Batch.packed(loose))
-        self._kept = packed
-
-    def _let_pass(self, batch: Batch) -> None:
-        """Advances the modelled clock to the end of a batch."""
-        if batch.clock is None:
-            end_clock = batch.clock_after(self._clock)
-            batch.clock, self._clock = self._clock, end_clock
-
-    def _look(self, may_be_late: bool = False) -> tuple[Totals, Recorded]:
+    def _look(self, may_be_late: bool = False) -> tuple[Totals, Kept]:
         """Returns the totals and the kept part, both immutable."""
         length, self._uncounted = self._uncounted, len(self.pending_notes)
-        is_late = may_be_late and self._uncounted > _BATCH * NOTE and self._uncounted != length
+        is_late = may_be_late and self._uncounted > _BLOCK * ROW and self._uncounted != length
         if not is_late:
             self.collect()
         with self._lock:
             if not is_late:
-                self._count(_LOOSE)  # packing here would make more, smaller batches and slow the road
-            for batch in self._kept:
-                self._let_pass(batch)
-            return self._totals, Recorded([*self._kept], self._capacity, self._densities)
+                self._count()
+            return self._totals, Kept(self._blocks, self._capacity, self._densities)
 
     def snapshot(self, last: int | None = None, may_be_late: bool = False) -> Snapshot:
         """Returns the totals and the last events.
@@ -324,8 +296,8 @@ class Recorder:
         >>> recorder.snapshot(last=1).executed
         3
         """
-        totals, recorded = self._look(may_be_late)
-        return totals.snapshot(recorded.last_events(self._capacity if last is None else last))
+        totals, kept = self._look(may_be_late)
+        return totals.snapshot(kept.last_events(last))
 
     def placed_before(self, seq: int) -> OpPlaced | None:
         """Returns the placement of the op whose `OpExecuted` event has this number, if it is still kept.
@@ -337,14 +309,13 @@ class Recorder:
         >>> recorder.placed_before(recorder.snapshot().events[-1].seq).op
         'AddV2'
         """
-        batches = self._look()[1].batches
-        executed = _executed(batches, seq)
-        if executed is None:
+        events = self._look()[1].last_events().between(0, seq)
+        executed = events[-1] if len(events) else None
+        if not isinstance(executed, OpExecuted) or executed.seq != seq:
             return None
-        for batch in [batch for batch in reversed(batches) if batch.low < seq]:
-            for event in reversed(batch.event_list()):
-                if event.seq < seq and isinstance(event, OpPlaced) and _same_op(event, executed):
-                    return event
+        for event in reversed(events):  # other threads' events may come in between
+            if isinstance(event, OpPlaced) and _op(event) == _op(executed):
+                return event
         return None
 
     def placed_node(self, name: str) -> OpPlaced | None:
@@ -356,10 +327,12 @@ class Recorder:
         >>> recorder.placed_node("MatMul_1") is None
         True
         """
-        batches = (batch for batch in reversed(self._look()[1].batches) if batch.has_node(name))
-        for note in chain.from_iterable(reversed([*batch.notes()]) for batch in batches):
-            if note[WHERE][2].node == name:
-                for event in note[SUBJECT].events(note):
+        for block in reversed(self._look()[1].blocks):
+            facts = block.facts
+            is_run = np.array([len(fact) == 2 and fact[1][2].node == name for fact in facts])
+            for at in reversed(np.flatnonzero(is_run[block.rows["fact"]]).tolist()):
+                row = block.row(at, facts)
+                for event in row[SUBJECT].events(row):
                     if isinstance(event, OpPlaced):
                         return event
         return None
@@ -378,28 +351,10 @@ class Recorder:
         self.collect()
         with self._lock:
             totals, densities = Totals(), Densities()
-            batches: deque[Batch] = deque()
             beginnings: deque[tuple[int, Totals]] = deque(maxlen=_BEGINNINGS)
-            self.pending_notes[:], self.pieces[:], self._kept, self._kept_events, self._totals = (
-                (),
-                (),
-                batches,
-                0,
-                totals,
-            )
+            self.pending_notes[:], self.pieces[:], self._blocks, self._facts, self._totals = (), (), (), None, totals
             self._beginnings, self._before_machine, self._densities = beginnings, totals, densities
 
 
-def _executed(batches: Sequence[Batch], seq: int) -> OpExecuted | None:
-    """Returns the `OpExecuted` event with a number; None if there is none."""
-    for batch in batches:
-        if batch.low <= seq <= batch.high:
-            for event in batch.event_list():
-                if event.seq == seq and isinstance(event, OpExecuted):
-                    return event
-    return None
-
-
-def _same_op(placed: OpPlaced, executed: OpExecuted) -> bool:
-    """Returns whether two events belong to one op, because other threads' events may come between them."""
-    return (placed.op, placed.device, placed.site) == (executed.op, executed.device, executed.site)
+def _op(event: OpPlaced | OpExecuted) -> tuple[object, ...]:
+    return event.op, event.device, event.site

@@ -3,26 +3,33 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from operator import attrgetter
 from typing import Any, NamedTuple
 
-from nbtf._devices.journal import ENTRY, Entries
-from nbtf._runtime.density import Densities
-from nbtf._runtime.event_sequence import Events, Levels, levels_in, lines_in, memory_in, span_of, work_in
-from nbtf._runtime.events import Allocated, Copied, Event, OpExecuted, OpPlaced, Reason, Traced
-from nbtf._runtime.lines import Lines
-from nbtf._runtime.notes import LEVEL, NOTE, SUBJECT
-from nbtf._runtime.pieces import is_scratch
-from nbtf._runtime.subjects import Subject
-from nbtf._runtime.work import Work
+import numpy as np
+
+from nbtf._record.density import Densities
+from nbtf._record.events import Allocated, Copied, Event, Freed, OpExecuted, OpPlaced, Reason, Refused, Traced
+from nbtf._record.memory import is_scratch
+from nbtf._record.queries import (
+    Levels,
+    Lines,
+    Work,
+    levels_of_events,
+    lines_of,
+    lines_of_events,
+    work_of_events,
+)
+from nbtf._record.rows import SUBJECT
+from nbtf._record.sequence import Events
+from nbtf._record.table import Block
 
 SMALL_COPY = 4096
 """Copies of fewer bytes are counted separately: mostly numbers that the program reads, which tables collapse."""
 
 Ops = dict[tuple[str, str, Reason], int]
 Ways = dict[tuple[str, str], int]
-
-_IN_USE = 2
 
 
 class Snapshot(NamedTuple):
@@ -107,7 +114,7 @@ class Snapshot(NamedTuple):
         >>> len(record.snapshot().work.seq)
         3
         """
-        return work_in(self.events)
+        return self.events.work if isinstance(self.events, Events) else work_of_events(self.events)
 
     @property
     def span(self) -> tuple[int, int]:
@@ -120,7 +127,9 @@ class Snapshot(NamedTuple):
         >>> first <= snapshot.events[0].seq <= snapshot.events[-1].seq <= last
         True
         """
-        return span_of(self.events)
+        if isinstance(self.events, Events):
+            return self.events.span
+        return (self.events[0].seq, self.events[-1].seq) if self.events else (0, -1)
 
     @property
     def levels(self) -> Levels:
@@ -133,7 +142,7 @@ class Snapshot(NamedTuple):
         >>> list(record.snapshot().levels)
         ['/job:localhost/replica:0/task:0/device:GPU:0']
         """
-        return levels_in(self.events)
+        return self.events.recording.levels if isinstance(self.events, Events) else levels_of_events(self.events)
 
     def memory(self) -> dict[str, list[Event]]:
         """Returns the kept memory events of each simulated GPU, keyed by full name.
@@ -145,7 +154,14 @@ class Snapshot(NamedTuple):
         >>> {device: len(events) for device, events in record.snapshot().memory().items()}
         {'/job:localhost/replica:0/task:0/device:GPU:0': 4}
         """
-        return memory_in(self.events)
+        events: Iterable[Event] = self.events
+        if isinstance(events, Events):
+            events = events.recording.memory_between(*events.span)
+        by_device: dict[str, list[Event]] = {}
+        for event in sorted(events, key=attrgetter("seq")):
+            if isinstance(event, Refused) or (isinstance(event, Allocated | Freed) and event.region >= 0):
+                by_device.setdefault(event.device, []).append(event)
+        return by_device
 
     def lines(self) -> Lines:
         """Returns which program line ran when, in columns.
@@ -155,7 +171,9 @@ class Snapshot(NamedTuple):
         >>> len(record.snapshot().lines().sites)
         1
         """
-        return lines_in(self.events)
+        if isinstance(self.events, Events):
+            return lines_of(self.events.recording.blocks)
+        return lines_of_events(self.events)
 
     def memory_of(self, device: str) -> Sequence[Event]:
         """Returns the kept memory events of a simulated GPU, without creating the other events.
@@ -202,112 +220,82 @@ def _difference(total: Any, earlier_total: Any) -> Any:
     }
 
 
+_EMPTY = Snapshot(0, (), {}, 0, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, (), {})
+
+
 class Totals:
-    """Counters. Totals in use are never changed, only replaced."""
+    """Counters of everything observed. Totals in use are never changed, only replaced."""
 
-    def __init__(self) -> None:
-        self.heard = self.executed = 0
-        self.ops: Counter[tuple[str, str, Reason]] = Counter()
-        self.nbytes: Counter[tuple[str, str, Reason]] = Counter()
-        self.copies: Counter[tuple[str, str]] = Counter()
-        self.copied_bytes: Counter[tuple[str, str]] = Counter()
-        self.moves: Counter[tuple[str, str]] = Counter()
-        self.moved_bytes: Counter[tuple[str, str]] = Counter()
-        self.small_moves: Counter[tuple[str, str]] = Counter()
-        self.small_moved_bytes: Counter[tuple[str, str]] = Counter()
-        self.small_copies: Counter[tuple[str, str]] = Counter()
-        self.small_copied_bytes: Counter[tuple[str, str]] = Counter()
-        self.allocations: Counter[str] = Counter()
-        self.peaks: dict[str, int] = {}
-        self.library_peaks: dict[tuple[str, str], int] = {}
-        self.modelled: dict[tuple[str, str, Reason], float] = {}
-        self.traces: list[Traced] = []
+    def __init__(self, earlier: Mapping[str, Any] = _EMPTY._asdict()) -> None:
+        """Starts with what was counted earlier, by field of `Snapshot`."""
+        self._fields = {name: Counter(value) if isinstance(value, dict) else value for name, value in earlier.items()}
 
-    def with_notes(self, notes: list[Any], boxes: Entries) -> Totals:
-        """Returns new totals that include more notes. Loop iterations are counted together, in C code.
+    @property
+    def heard(self) -> int:
+        """Number of events."""
+        return self._fields["heard"]
 
-        Args:
-          notes: a flat list of notes of ops and copies.
-          boxes: flat lists of memory entries, each from one device.
-        """
-        result = Totals()
-        for name, value in vars(self).items():
-            setattr(result, name, value if isinstance(value, int) else value.copy())
-        times: Counter[Subject] = Counter(notes[SUBJECT::NOTE])
-        if any([subject.memory is not None for subject in times]):
-            for subject, level in zip(notes[SUBJECT::NOTE], notes[LEVEL::NOTE], strict=True):
-                if level is not None:
-                    result._reach(subject.holder, level[0], "")
-        for entries in boxes:
-            times.update(entries[SUBJECT::ENTRY])
-            if len(entries) > ENTRY or not is_scratch(tuple(entries)):  # an unused GPU has no peak
-                subject = entries[SUBJECT]
-                result._reach(subject.holder, max(entries[_IN_USE::ENTRY]), subject.library)
-        for subject, count in times.items():
-            result._add(subject.sample, count)
+    def snapshot(self, events: Sequence[Event] = ()) -> Snapshot:
+        """Returns a snapshot of the totals with some events."""
+        fields = {name: dict(value) if isinstance(value, dict) else value for name, value in self._fields.items()}
+        return Snapshot(**fields | {"events": events})
+
+    def with_block(self, block: Block) -> Totals:
+        """Returns new totals that include a block. Loop iterations are counted together, in C code."""
+        result, facts, entries = Totals(self._fields), block.facts, block.entries
+        numbers: list[int] = []
+        of_device: Counter[str] = Counter()
+        for table in (block.rows, entries):
+            counts = np.bincount(table["fact"], minlength=1)
+            numbers = np.flatnonzero(counts).tolist()
+            for number in numbers:
+                result._add(facts[number][SUBJECT].sample, int(counts[number]))
+        highest = np.zeros(len(facts), np.int64)
+        np.maximum.at(highest, entries["fact"], entries["in_use"])
+        for number in numbers:
+            of_device[facts[number][SUBJECT].holder] += int(counts[number])
+        for number in numbers:
+            subject = facts[number][SUBJECT]
+            if of_device[subject.holder] > 1 or not is_scratch(facts[number]):  # an unused GPU has no peak
+                result._reach(subject.holder, int(highest[number]), subject.library)
         return result
 
     def _add(self, events: Sequence[Event], times: int) -> None:
         """Adds the events of one op or copy, `times` times."""
-        self.heard += len(events) * times
+        fields = self._fields
+        fields["heard"] += len(events) * times
         placed = None
         for event in events:
             if isinstance(event, OpPlaced):
                 placed = event.op, event.device, event.reason
-                self.ops[placed] += times
+                fields["ops"][placed] += times
             elif isinstance(event, OpExecuted):
-                self.executed += times
+                fields["executed"] += times
                 if placed is not None:
-                    self.nbytes[placed] += times * sum(output.nbytes for output in event.outputs)
+                    fields["nbytes"][placed] += times * sum(output.nbytes for output in event.outputs)
                     if event.timing == "modelled":
-                        self.modelled[placed] = self.modelled.get(placed, 0.0) + times * event.seconds
+                        fields["modelled"][placed] += times * event.seconds
             elif isinstance(event, Allocated):
-                self.allocations[event.device] += times
+                fields["allocations"][event.device] += times
                 self._reach(event.device, event.in_use, event.library)
             elif isinstance(event, Copied):
-                self._add_copy(event, times)
+                for count, nbytes in _counts_of_copy(event):
+                    fields[count][event.source, event.target] += times
+                    fields[nbytes][event.source, event.target] += times * event.nbytes
             elif isinstance(event, Traced):
-                self.traces.append(event)
-
-    def _add_copy(self, event: Copied, times: int) -> None:
-        route = event.source, event.target
-        self.copies[route] += times
-        self.copied_bytes[route] += times * event.nbytes
-        if event.nbytes < SMALL_COPY:
-            self.small_copies[route] += times
-            self.small_copied_bytes[route] += times * event.nbytes
-        if event.kind == "move":
-            self.moves[route] += times
-            self.moved_bytes[route] += times * event.nbytes
-            if event.nbytes < SMALL_COPY:
-                self.small_moves[route] += times
-                self.small_moved_bytes[route] += times * event.nbytes
-
-    def snapshot(self, events: Sequence[Event]) -> Snapshot:
-        """Returns a snapshot of the totals with some events."""
-        return Snapshot(
-            self.heard,
-            events,
-            dict(self.ops),
-            self.executed,
-            dict(self.copies),
-            dict(self.copied_bytes),
-            dict(self.allocations),
-            dict(self.moves),
-            dict(self.moved_bytes),
-            dict(self.nbytes),
-            dict(self.peaks),
-            dict(self.modelled),
-            dict(self.small_moves),
-            dict(self.small_moved_bytes),
-            dict(self.small_copies),
-            dict(self.small_copied_bytes),
-            tuple(self.traces),
-            dict(self.library_peaks),
-        )
+                fields["traces"] += (event,)
 
     def _reach(self, device: str, in_use: int, library: str) -> None:
-        if library:
-            self.library_peaks[library, device] = max(self.library_peaks.get((library, device), 0), in_use)
-        else:
-            self.peaks[device] = max(self.peaks.get(device, 0), in_use)
+        peaks, key = ("library_peaks", (library, device)) if library else ("peaks", device)
+        self._fields[peaks][key] = max(self._fields[peaks][key], in_use)
+
+
+def _counts_of_copy(copy: Copied) -> Iterator[tuple[str, str]]:
+    """Yields the fields of `Snapshot` that count a copy, and its bytes."""
+    yield "copies", "copied_bytes"
+    if copy.kind == "move":
+        yield "moves", "moved_bytes"
+    if copy.nbytes < SMALL_COPY:
+        yield "small_copies", "small_copied_bytes"
+        if copy.kind == "move":
+            yield "small_moves", "small_moved_bytes"

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from nbtf._devices.bfc.chunks import bin_of
 from nbtf._devices.bfc.report import ChunkView, RegionView
-from nbtf._runtime.events import Allocated, Event, Freed
+from nbtf._record.events import Allocated, Event, Freed
 
 
 class _Piece(NamedTuple):

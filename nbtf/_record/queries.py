@@ -1,0 +1,301 @@
+"""What is read from the table in columns of numbers: everything that ran, program lines, and memory levels.
+
+For a million events, each kind of op or copy and each line is stored once, and no event is created.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from math import nan
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+
+import numpy as np
+
+from nbtf._devices.sites import NO_PLACE, Site
+from nbtf._record.events import Allocated, Copied, Event, Freed, OpExecuted, OpPlaced, Reason
+from nbtf._record.memory import site_of_label
+from nbtf._record.rows import SUBJECT, EventSubject, OpSubject, Row, note_of_event, place_of
+from nbtf._record.table import Block, Facts
+from nbtf._record.table import Fact as RowFact
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+Numbers: TypeAlias = "NDArray[np.float64]"
+Integers: TypeAlias = "NDArray[np.int64]"
+
+Levels: TypeAlias = "dict[str, tuple[NDArray[np.int64], ...]]"
+"""For each device, in order: event numbers, bytes in use after each event, and bytes of the pool."""
+
+
+class Fact(NamedTuple):
+    """The common part of many ops or copies: the event of the first one, and the reason for its placement.
+
+    For an op that failed, the event is its last one, `OpPlaced`.
+
+    >>> with tf.runtime.recording() as record:
+    ...     c = tf.add(1.0, 2.0)
+    >>> fact = record.snapshot().work.facts[-1]
+    >>> type(fact.event).__name__, fact.reason.kind
+    ('OpExecuted', 'no GPU')
+    """
+
+    event: OpExecuted | Copied | OpPlaced
+    reason: Reason | None
+
+
+class Work(NamedTuple):
+    """Ops that ran and copies, in event order: for each its number, its times in seconds, and its kind.
+
+    `start` is as in the event, or nan if the time was measured. `fact` is an index into `facts`.
+
+    >>> with tf.runtime.recording() as record:
+    ...     c = tf.add(1.0, 2.0)
+    >>> work = record.snapshot().work
+    >>> [work.facts[fact].event.op for fact in work.fact]
+    ['_EagerConst', '_EagerConst', 'AddV2']
+    """
+
+    facts: tuple[Fact, ...]
+    seq: Integers
+    start: Numbers
+    seconds: Numbers
+    time: Numbers
+    fact: Integers
+
+    def between(self, first: int, last: int) -> Work:
+        """Returns the work of events with numbers from `first` to `last`.
+
+        >>> with tf.runtime.recording() as record:
+        ...     c = tf.add(1.0, 2.0)
+        >>> work = record.snapshot().work
+        >>> len(work.seq), len(work.between(work.seq[0], work.seq[1]).seq)
+        (3, 2)
+        """
+        if not len(self.seq) or (first <= self.seq[0] and self.seq[-1] <= last):
+            return self
+        return self.at(slice(*self.seq.searchsorted([first, last + 1])))
+
+    def at(self, rows: slice | NDArray[np.bool_]) -> Work:
+        """Returns the selected rows.
+
+        >>> with tf.runtime.recording() as record:
+        ...     c = tf.add(1.0, 2.0)
+        >>> work = record.snapshot().work
+        >>> len(work.at(slice(1)).seq)
+        1
+        """
+        return Work(self.facts, self.seq[rows], self.start[rows], self.seconds[rows], self.time[rows], self.fact[rows])
+
+
+_WORK = np.dtype([("seq", "i8"), ("start", "f8"), ("seconds", "f8"), ("time", "f8"), ("fact", "i8")])
+
+
+class _Columns:
+    """Columns of work that grow; -1 as a fact stands for no work."""
+
+    def __init__(self) -> None:
+        self.facts: list[Fact] = []
+        self.parts: list[Any] = [np.empty(0, _WORK)]
+        self._positions: dict[tuple[int, int], int] = {}
+        self._kept: list[RowFact] = []  # keeps the objects alive whose ids are keys
+        self._placed: dict[tuple[Any, ...], list[Reason]] = {}  # placements of other libraries' ops, one row per event
+
+    def take(self, block: Block) -> None:
+        """Adds the work in a block."""
+        rows, facts = block.rows, block.facts
+        first_rows = np.full(len(facts), len(rows))
+        first_rows[rows["fact"][::-1]] = np.arange(len(rows))[::-1]
+        positions, own_starts, own_seconds = np.full(len(facts), -1), *np.full((2, len(facts)), nan)
+        is_modelled, is_at_end = np.zeros((2, len(facts)), bool)
+        for number in first_rows.argsort(kind="stable")[: np.count_nonzero(first_rows < len(rows))].tolist():
+            row = block.row(int(first_rows[number]), facts)
+            key = id(row[SUBJECT]), id(facts[number][1])
+            if key not in self._positions:
+                self._positions[key] = self._take_fact(row)
+                self._kept.append(facts[number])
+            positions[number] = position = self._positions[key]
+            if position >= 0:
+                event, lanes = self.facts[position].event, row[SUBJECT].lanes
+                is_modelled[number], is_at_end[number] = lanes is not None, isinstance(event, OpExecuted)
+                own_starts[number] = getattr(event, "start", None)
+                own_seconds[number] = getattr(event, "seconds", 0.0) if lanes is None else lanes[1]
+        part, fact, given = np.empty(len(rows), _WORK), rows["fact"], rows["seconds"]
+        is_given = ~np.isnan(given)
+        part["fact"], part["time"] = positions[fact], rows["time"]
+        part["seq"] = np.where(is_at_end[fact], rows["number"], rows["first"])
+        part["start"] = np.where(is_modelled[fact] & is_given, given, own_starts[fact])
+        part["seconds"] = np.where(is_modelled[fact] | ~is_given, own_seconds[fact], given)
+        self.parts.append(part)
+        for number, messages in block.more.items():
+            at = rows["number"].searchsorted(number)
+            last, part["fact"][at] = int(part["fact"][at]), -1
+            self.parts.append(_messages(rows[at], facts[rows["fact"][at]][SUBJECT].offsets, messages, last))
+
+    def _take_fact(self, row: Row) -> int:
+        """Adds the facts of all rows with the subject and call site of this one; returns the index of the last one."""
+        subject, reason, position = row[SUBJECT], None, -1
+        events: Sequence[Any] = subject.events(row)
+        for event in events:
+            if isinstance(event, OpPlaced):
+                reason = event.reason
+                if isinstance(subject, EventSubject):
+                    self._placed.setdefault((event.op, event.device, event.site), []).append(reason)
+            elif isinstance(subject, EventSubject) and isinstance(event, OpExecuted):
+                placed = self._placed.get((event.op, event.device, event.site))
+                reason = placed.pop() if placed else None
+            if isinstance(event, OpExecuted | Copied) or (isinstance(subject, OpSubject) and event is events[-1]):
+                position = len(self.facts)
+                self.facts.append(Fact(event, reason))
+        return position
+
+    def work(self, first: int) -> Work:
+        """Returns the work of events whose numbers are at least `first`."""
+        table = np.concatenate(self.parts)
+        table = table[(table["fact"] >= 0) & (table["seq"] >= first)]
+        table = table[table["seq"].argsort(kind="stable")]
+        is_used = np.bincount(table["fact"], minlength=len(self.facts)) > 0
+        facts = tuple([self.facts[at] for at in np.flatnonzero(is_used).tolist()])
+        columns = [table[name].copy() for name in ("seq", "start", "seconds", "time")]
+        return Work(facts, *columns, (np.cumsum(is_used) - 1)[table["fact"]])
+
+
+def _messages(row: Any, offsets: Sequence[tuple[float, float]], numbers: Sequence[int], last: int) -> Any:
+    """Returns the work of an all-reduce's messages; `last` is the fact of the last one."""
+    part = np.empty(len(numbers), _WORK)
+    starts, seconds = np.array(offsets).T
+    part["seq"], part["start"], part["seconds"], part["time"] = numbers, row["seconds"] + starts, seconds, row["time"]
+    part["fact"] = last + 1 + np.arange(-len(numbers), 0)
+    return part
+
+
+def work_of(blocks: Iterable[Block], first: int = 0) -> Work:
+    """Returns the work of blocks from event number `first` on."""
+    columns = _Columns()
+    for block in blocks:
+        columns.take(block)
+    return columns.work(first)
+
+
+def work_of_events(events: Iterable[Event]) -> Work:
+    """Returns the work of events for which no recorder has rows; modelled times are those in the events."""
+    rows = [field for event in events for field in note_of_event(event)]
+    return work_of([Block.of(rows, [], Facts(), None)] if rows else [])
+
+
+# Program lines
+
+
+class Lines(NamedTuple):
+    """Event numbers in order, and the line that caused each event, as an index into `sites`.
+
+    Ops have the numbers of their start and end. Events that free memory have no line, because it is unknown.
+
+    >>> with tf.runtime.recording() as record:
+    ...     c = tf.add(1.0, 2.0)
+    >>> lines = record.snapshot().lines()
+    >>> len(lines.seq), len(lines.sites)
+    (6, 1)
+    """
+
+    seq: Integers
+    position: Integers
+    sites: tuple[Site, ...]
+
+    @property
+    def changes(self) -> Integers:
+        """The numbers of events whose line differs from that of the previous event.
+
+        >>> with tf.runtime.recording() as record:
+        ...     c = tf.add(1.0, 2.0)
+        >>> lines = record.snapshot().lines()
+        >>> bool(lines.changes[0] == lines.seq[0])
+        True
+        """
+        return self.seq[np.flatnonzero(np.diff(self.position, prepend=-1))]
+
+    def neighbours(self, seq: Sequence[int]) -> list[tuple[Site, Site]]:
+        """Returns, for each number, the line of the last event before it and of the first event after it.
+
+        >>> with tf.runtime.recording() as record:
+        ...     c = tf.add(1.0, 2.0)
+        >>> lines = record.snapshot().lines()
+        >>> [(earlier, following)] = lines.neighbours([lines.seq[0]])
+        >>> earlier is None, following == lines.sites[0]
+        (True, True)
+        """
+        sites, rows = (None, *self.sites, None), self.seq.searchsorted(seq)
+        positions = np.concatenate([[-1], self.position, [len(self.sites)]]) + 1
+        pairs = zip(positions[rows].tolist(), positions[rows + 1].tolist(), strict=True)
+        return [(sites[first], sites[second]) for first, second in pairs]
+
+
+def lines_of(blocks: Iterable[Block]) -> Lines:
+    """Returns the lines of rows and memory entries."""
+    numbers: dict[Site, int] = {None: 0}
+    columns: list[tuple[Any, Any]] = []
+    for block in blocks:
+        lines = np.array([numbers.setdefault(_site(fact), len(numbers)) for fact in block.facts])
+        rows, entries = block.rows, block.entries
+        of_rows = lines[rows["fact"]]
+        columns += (rows["first"], of_rows), (rows["number"], of_rows), (entries["number"], lines[entries["fact"]])
+    seq, positions = zip(*columns, strict=True) if columns else ([_NONE], [_NONE])
+    return _in_order(np.concatenate(seq), np.concatenate(positions), [*numbers])
+
+
+def lines_of_events(events: Iterable[Event]) -> Lines:
+    """Returns the lines of events."""
+    numbers: dict[Site, int] = {None: 0}
+    rows = [
+        (event.seq, numbers.setdefault(event.site, len(numbers))) for event in events if not isinstance(event, Freed)
+    ]
+    return _in_order(*np.array(rows, np.int64).reshape(-1, 2).T, [*numbers])
+
+
+_NONE: Integers = np.zeros(0, np.int64)
+
+
+def _in_order(seq: Integers, positions: Integers, sites: list[Site]) -> Lines:
+    """Returns the numbers that have a line, in order."""
+    rows = np.flatnonzero(positions)
+    rows = rows[seq[rows].argsort(kind="stable")]
+    return Lines(seq[rows], positions[rows] - 1, tuple(sites[1:]))
+
+
+def _site(fact: RowFact) -> Site:
+    """Returns the line of a fact; None if it is unknown."""
+    subject = fact[SUBJECT]
+    if len(fact) > 2:  # the fact of memory entries
+        return site_of_label(fact[-1]) if subject.is_request else None
+    if fact[1] is not NO_PLACE:
+        return place_of(fact[1])[0]
+    return next((event.site for event in subject.sample if not isinstance(event, Freed)), None)
+
+
+# Memory
+
+
+def levels_of(blocks: Iterable[Block]) -> Levels:
+    """Returns each device's memory level after every event that changed it."""
+    parts: dict[str, list[Any]] = {}
+    for block in blocks:
+        entries, facts = block.entries, block.facts
+        pools = np.array([fact[1] if len(fact) > 2 else 0 for fact in facts], np.int64)[entries["fact"]]
+        table = np.stack((entries["number"], entries["in_use"], pools))
+        owners = np.array([fact[SUBJECT].holder if len(fact) > 2 else "" for fact in facts])[entries["fact"]]
+        for device in dict.fromkeys(owners.tolist()):
+            parts.setdefault(device, []).append(table[:, owners == device])
+    return {device: tuple(_sorted_by_number(np.concatenate(each, 1))) for device, each in parts.items()}
+
+
+def levels_of_events(events: Iterable[Event]) -> Levels:
+    """Returns the levels in a sequence of events."""
+    rows: dict[str, list[tuple[int, int, int]]] = {}
+    for event in events:
+        if isinstance(event, Allocated | Freed):
+            rows.setdefault(event.device, []).append((event.seq, event.in_use, event.pool))
+    return {device: tuple(np.array(row, np.int64).T) for device, row in rows.items()}
+
+
+def _sorted_by_number(table: Integers) -> Integers:
+    return table[:, table[0].argsort(kind="stable")]

@@ -1,0 +1,81 @@
+"""The three rings of the suite: `pytest -m fast`, `pytest`, and `pytest -m nightly`, which `.ci/nightly` runs.
+
+`pyproject.toml` loads this module as a plugin. A test belongs to the nightly ring by its mark, and to the fast ring by
+its file and its fixtures; every test that is not nightly belongs to the usual run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+
+USUAL_SEEDS = 20
+"""Random programs that each usual run of a property tries."""
+
+FAST_FOLDERS = """
+    tests/autodiff tests/contract tests/data tests/devices tests/experimental tests/graph tests/io tests/keras
+    tests/notebook/stills tests/ops tests/recorded tests/runtime tests/surface tests/train
+    """.split()
+"""Folders whose tests mostly compute in this process."""
+
+SLOW_FILES = frozenset(
+    """
+    tests/recorded/test_bfc_traces.py tests/recorded/test_function_programs.py tests/recorded/test_hostile.py
+    tests/recorded/test_programs.py tests/recorded/test_replay.py tests/recorded/test_tf1_cases.py
+    tests/recorded/test_tf2_cases.py tests/runtime/test_interleavings.py tests/runtime/test_interrupts.py
+    tests/runtime/test_processes.py tests/runtime/test_stress.py
+    """.split()
+)
+"""Files in these folders that take more than a second or start programs."""
+
+SLOW_FIXTURES = frozenset({"browser", "server", "notebook_server", "saved", "lab", "new_lab", "dask_cluster"})
+"""Fixtures that start a browser, a kernel or another program."""
+
+_fast = pytest.StashKey[bool]()
+_nightly = False
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Reads which rings `-m` selects before any test file is imported."""
+    global _nightly  # noqa: PLW0603
+    expression = str(config.option.markexpr)
+    config.stash[_fast] = expression == "fast"
+    _nightly = "nightly" in expression.replace("not nightly", "")
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Leaves out files that have no fast tests if only these are selected, because importing them takes time."""
+    if not config.stash[_fast] or collection_path.is_dir():
+        return None
+    return None if is_fast_file(collection_path) else True
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Marks the fast tests before `-m` selects."""
+    for item in items:
+        if is_fast_file(item.path) and SLOW_FIXTURES.isdisjoint(getattr(item, "fixturenames", ())):
+            if item.get_closest_marker("nightly") is None:
+                item.add_marker("fast")
+
+
+def is_fast_file(path: Path) -> bool:
+    """Returns whether the tests of a file belong to the fast ring, unless a fixture makes one of them slow."""
+    name = path.relative_to(ROOT).as_posix() if path.is_relative_to(ROOT) else ""
+    return name not in SLOW_FILES and any(name.startswith(f"{folder}/") for folder in FAST_FOLDERS)
+
+
+def with_nightly(usual: Iterable[Any], others: Iterable[Any]) -> list[Any]:
+    """Returns the parameters of the usual run, and the other ones if the nightly ring is selected."""
+    rest = [pytest.param(value, marks=pytest.mark.nightly) for value in others] if _nightly else []
+    return [*usual, *rest]
+
+
+def seeds(count: int) -> list[Any]:
+    """Returns the seeds of a property: 20 for the usual run, `count` with the nightly ring."""
+    return with_nightly(range(min(count, USUAL_SEEDS)), range(USUAL_SEEDS, count))

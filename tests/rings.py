@@ -72,8 +72,10 @@ def is_fast_file(path: Path) -> bool:
 
 def with_nightly(usual: Iterable[Any], others: Iterable[Any]) -> list[Any]:
     """Returns the parameters of the usual run, and the other ones if the nightly ring is selected."""
-    rest = [pytest.param(value, marks=pytest.mark.nightly) for value in others] if _nightly else []
-    return [*usual, *rest]
+    if not _nightly:
+        return [*usual]
+    rest = [value if type(value) is tuple else (value,) for value in others]  # a tuple holds several parameters
+    return [*usual, *(pytest.param(*values, marks=pytest.mark.nightly) for values in rest)]
 
 
 def seeds(count: int) -> list[Any]:

@@ -36,21 +36,20 @@ SLOW_FILES = frozenset(
 SLOW_FIXTURES = frozenset({"browser", "server", "notebook_server", "saved", "lab", "new_lab", "dask_cluster"})
 """Fixtures that start a browser, a kernel or another program."""
 
-_fast = pytest.StashKey[bool]()
-_nightly = False
+_fast = _nightly = False
 
 
 def pytest_configure(config: pytest.Config) -> None:
     """Reads which rings `-m` selects before any test file is imported."""
-    global _nightly  # noqa: PLW0603
+    global _fast, _nightly  # noqa: PLW0603
     expression = str(config.option.markexpr)
-    config.stash[_fast] = expression == "fast"
+    _fast = expression == "fast"
     _nightly = "nightly" in expression.replace("not nightly", "")
 
 
-def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+def pytest_ignore_collect(collection_path: Path) -> bool | None:
     """Leaves out files that have no fast tests if only these are selected, because importing them takes time."""
-    if not config.stash[_fast] or collection_path.is_dir():
+    if not _fast or collection_path.is_dir():
         return None
     return None if is_fast_file(collection_path) else True
 
@@ -68,6 +67,11 @@ def is_fast_file(path: Path) -> bool:
     """Returns whether the tests of a file belong to the fast ring, unless a fixture makes one of them slow."""
     name = path.relative_to(ROOT).as_posix() if path.is_relative_to(ROOT) else ""
     return name not in SLOW_FILES and any(name.startswith(f"{folder}/") for folder in FAST_FOLDERS)
+
+
+def only_fast_tests() -> bool:
+    """Returns whether `pytest -m fast` runs, so that a file may leave out parameters that start programs."""
+    return _fast
 
 
 def with_nightly(usual: Iterable[Any], others: Iterable[Any]) -> list[Any]:

@@ -6,7 +6,9 @@ its file and its fixtures; every test that is not nightly belongs to the usual r
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -25,13 +27,15 @@ FAST_FOLDERS = """
 
 SLOW_FILES = frozenset(
     """
-    tests/recorded/test_bfc_traces.py tests/recorded/test_function_programs.py tests/recorded/test_hostile.py
-    tests/recorded/test_programs.py tests/recorded/test_replay.py tests/recorded/test_tf1_cases.py
-    tests/recorded/test_tf2_cases.py tests/runtime/test_interleavings.py tests/runtime/test_interrupts.py
-    tests/runtime/test_processes.py tests/runtime/test_stress.py
+    tests/autodiff/test_second_order.py tests/devices/test_collectives.py tests/devices/test_cuda_races.py
+    tests/devices/test_names_properties.py tests/keras/test_datasets.py tests/keras/test_traced_steps.py
+    tests/recorded/test_hostile.py tests/runtime/test_interleavings.py
     """.split()
 )
-"""Files in these folders that take more than a second or start programs."""
+"""Files in these folders whose tests compute for more than two seconds."""
+
+STARTS_PROGRAMS = re.compile(r"subprocess|multiprocessing|os\.fork|jupyter_client|nbclient|Replay\(")
+"""What the text of a file mentions if some of its tests start other programs."""
 
 SLOW_FIXTURES = frozenset({"browser", "server", "notebook_server", "saved", "lab", "new_lab", "dask_cluster"})
 """Fixtures that start a browser, a kernel or another program."""
@@ -63,10 +67,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
                 item.add_marker("fast")
 
 
+@cache
 def is_fast_file(path: Path) -> bool:
     """Returns whether the tests of a file belong to the fast ring, unless a fixture makes one of them slow."""
     name = path.relative_to(ROOT).as_posix() if path.is_relative_to(ROOT) else ""
-    return name not in SLOW_FILES and any(name.startswith(f"{folder}/") for folder in FAST_FOLDERS)
+    if name in SLOW_FILES or not any(name.startswith(f"{folder}/") for folder in FAST_FOLDERS):
+        return False
+    return STARTS_PROGRAMS.search(path.read_text(encoding="utf-8")) is None
 
 
 def only_fast_tests() -> bool:

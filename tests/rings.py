@@ -29,7 +29,7 @@ SLOW_FILES = frozenset(
     """
     tests/autodiff/test_second_order.py tests/devices/test_collectives.py tests/devices/test_cuda_races.py
     tests/devices/test_names_properties.py tests/keras/test_datasets.py tests/keras/test_traced_steps.py
-    tests/recorded/test_hostile.py tests/runtime/test_interleavings.py
+    tests/recorded/test_hostile.py tests/runtime/test_batches.py tests/runtime/test_interleavings.py
     """.split()
 )
 """Files in these folders whose tests compute for more than two seconds."""

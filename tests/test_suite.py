@@ -28,18 +28,7 @@ def test_every_process_collects_the_same_tests(request: pytest.FixtureRequest) -
     items = [item for item in request.session.items if TESTS in item.path.parents]
     files = sorted({str(item.path) for item in items})
     options = ["-n0", "-p", "no:cacheprovider", "-m", request.config.option.markexpr]
-    command = [
-        sys.executable,
-        "-m",
-        "pytest",
-        "--collect-only",
-        "-q",
-        "-n0",
-        "-p",
-        "no:cacheprovider",
-        *selected,
-        *files,
-    ]
+    command = [sys.executable, "-m", "pytest", "--collect-only", "-q", *options, *files]
     environ = os.environ | {"PYTHONHASHSEED": "1" if os.environ.get("PYTHONHASHSEED") != "1" else "2"}
 
     listed = subprocess.run(command, cwd=request.config.rootpath, env=environ, capture_output=True, text=True)

@@ -7,7 +7,7 @@ its file and its fixtures; every test that is not nightly belongs to the usual r
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Generator, Iterable
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -28,11 +28,15 @@ FAST_FOLDERS = """
 SLOW_FILES = frozenset(
     """
     tests/autodiff/test_second_order.py tests/devices/test_collectives.py tests/devices/test_cuda_races.py
-    tests/devices/test_names_properties.py tests/keras/test_datasets.py tests/keras/test_traced_steps.py
-    tests/recorded/test_hostile.py tests/runtime/test_batches.py tests/runtime/test_interleavings.py
+    tests/devices/test_names_properties.py tests/graph/test_autograph.py tests/keras/test_datasets.py
+    tests/keras/test_traced_steps.py tests/ops/nn/test_layouts.py tests/ops/random/test_generator.py
+    tests/ops/test_on_fake_gpu.py tests/ops/variables/test_updates_by_threads.py tests/recorded/test_bfloat16.py
+    tests/recorded/test_distributed.py tests/recorded/test_hostile.py tests/runtime/test_batches.py
+    tests/runtime/test_changes.py tests/runtime/test_event_sequence.py tests/runtime/test_fitting.py
+    tests/runtime/test_interleavings.py
     """.split()
 )
-"""Files in these folders whose tests compute for more than two seconds."""
+"""Files in these folders that take more than two seconds, and the ops once more on a fake GPU."""
 
 STARTS_PROGRAMS = re.compile(r"subprocess|multiprocessing|os\.fork|jupyter_client|nbclient|Replay\(")
 """What the text of a file mentions if some of its tests start other programs."""
@@ -41,6 +45,17 @@ SLOW_FIXTURES = frozenset({"browser", "server", "notebook_server", "saved", "lab
 """Fixtures that start a browser, a kernel or another program."""
 
 _fast = _nightly = False
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_cmdline_main(config: pytest.Config) -> Generator[None, Any, Any]:
+    """Lets `pytest -m fast` use all cores, as `-n auto` does, unless files or a number of workers are given."""
+    option = config.option
+    is_whole = config.args_source is config.ArgsSource.TESTPATHS and not hasattr(config, "workerinput")
+    if option.markexpr == "fast" and is_whole and not option.usepdb and not option.collectonly:
+        if getattr(option, "numprocesses", 0) is None:  # xdist is installed, and `-n` is not used
+            option.numprocesses = "auto"
+    return (yield)
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -31,11 +31,15 @@ STATIC = Path(esm.__file__).parents[1] / "static"
 
 @pytest.mark.parametrize(
     ("page", "asked", "lang", "says"),
-    [
-        ("zh-CN", "", "zh-CN", ["设备图", "请求 GPU:7\uff0c软放置", "GPU:7 不存在"]),
-        ("fr-FR", "ja", "ja", ["デバイスマップ", "GPU:7 を要求、ソフト配置", "GPU:7 は存在しません"]),
-        ("ja", "en", "en", ["Device map", "asked for GPU:7, soft placement", "GPU:7 does not exist"]),
-    ],
+    with_nightly(
+        [
+            ("fr-FR", "ja", "ja", ["デバイスマップ", "GPU:7 を要求、ソフト配置", "GPU:7 は存在しません"]),
+        ],
+        [
+            ("zh-CN", "", "zh-CN", ["设备图", "请求 GPU:7\uff0c软放置", "GPU:7 不存在"]),
+            ("ja", "en", "en", ["Device map", "asked for GPU:7, soft placement", "GPU:7 does not exist"]),
+        ],
+    ),
 )
 def test_views_speak_as_the_page_or_the_environment_does(
     lab: Lab, page: str, asked: str, lang: str, says: list[str]

@@ -70,7 +70,7 @@ def zoom(lab: Lab) -> None:
     lab.page.keyboard.press("+")
 
 
-@pytest.mark.parametrize("choose", [brush, zoom], ids=["mouse", "keys"])
+@pytest.mark.parametrize("choose", with_nightly([brush], [zoom]), ids=lambda choose: choose.__name__)
 def test_reader_chooses_what_is_shown(shown: Lab, choose: Callable[[Lab], None]) -> None:
     before, cells = span(shown), shown.page.locator(".jp-Notebook .jp-Cell").count()
 

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 SECONDS = 60.0
-"""Seconds after which a call counts as hanging, however busy the machine is. Calls inside a library ignore interrupts."""
+"""Seconds after which a call counts as hanging, also on a busy machine. Calls inside a library ignore interrupts."""
 MEMORY = 3 << 30
 TOGETHER = 400
 """Number of calls per process."""

@@ -13,6 +13,7 @@ import nbtf as tf
 from nbtf._runtime.context import Context, use_context
 from nbtf.errors import FailedPreconditionError, InvalidArgumentError
 from tests.graph.test_plan import plain, program, written
+from tests.rings import seeds
 
 
 @pytest.fixture(autouse=True)
@@ -29,7 +30,7 @@ def plan_of(function: Any) -> Any:
     return concrete._plan
 
 
-@pytest.mark.parametrize("seed", range(100))
+@pytest.mark.parametrize("seed", seeds(100))
 def test_it_gives_the_bits_of_python(seed: int) -> None:
     results: list[Any] = []
     for wrap in (lambda function: function, lambda function: tf.function(function, autograph=False)):

@@ -110,7 +110,7 @@ def matmul(
     return MatMul(x, y, transpose_a=swap_x, transpose_b=swap_y, name=name)
 
 
-def _rank(tensor: Any) -> int | None:
+def _rank(tensor: Any) -> Any:
     """Returns the rank of a tensor; None if it is unknown in a graph."""
     return len(tensor._array.shape) if tensor.__class__ is Tensor else tensor.shape.rank
 

@@ -38,7 +38,7 @@ AT_MOST = {
     "_graph": 32,
     "_ops": 51,
     "_runtime": 17,
-    "compat": 16,
+    "compat": 13,
     "notebook": 38,
     "runtime": 1,
     "test": 1,

@@ -50,22 +50,6 @@ RATES: dict[str, tuple[Callable[[Any], Any], list[float]]] = {
         lambda step: train.inverse_time_decay(0.1, step, 10, 0.5, staircase=True),
         [0.1, 0.1, 0.1, 0.1, 0.1, 0.1, 0.0666667, 0.05, 0.0333333],
     ),
-    "cosine": (
-        lambda step: train.cosine_decay(0.1, step, 20, 0.1),
-        [0.1, 0.099446, 0.0950953, 0.0914058, 0.0754296, 0.0689058, 0.0410942, 0.01, 0.01],
-    ),
-    "cosine, again and again": (
-        lambda step: train.cosine_decay_restarts(0.1, step, 8, t_mul=2.0, m_mul=0.5, alpha=0.1),
-        [0.1, 0.0965746, 0.0722208, 0.055, 0.0134254, 0.055, 0.0484099, 0.0324458, 0.02125],
-    ),
-    "cosine, always as long": (
-        lambda step: train.cosine_decay_restarts(0.1, step, 8, t_mul=1.0),
-        [0.1, 0.096194, 0.0691342, 0.05, 0.003806, 0.1, 0.05, 0.096194, 0.1],
-    ),
-    "line and cosine": (
-        lambda step: train.linear_cosine_decay(0.1, step, 20),
-        [0.1001, 0.0945152, 0.0804678, 0.0724607, 0.0473547, 0.0393705, 0.0139197, 0.0001, 0.0001],
-    ),
 }
 
 

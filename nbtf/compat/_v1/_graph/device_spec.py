@@ -2,20 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any, Self
 
 from nbtf._devices.names import DeviceSpec as UnchangingSpec
 from nbtf._devices.names import parse
-
-
-def _setter(field: str) -> Callable[[Any, Any], None]:
-    """Returns the function that sets a field; the device types `cpu` and `gpu` are converted to upper case."""
-
-    def write(self: DeviceSpec, value: Any) -> None:
-        self._fields = self.__class__(**{**self._fields._asdict(), field: value})._fields
-
-    return write
 
 
 class DeviceSpec(UnchangingSpec):
@@ -33,11 +23,33 @@ class DeviceSpec(UnchangingSpec):
 
     __hash__ = UnchangingSpec.__hash__
 
-    job = UnchangingSpec.job.setter(_setter("job"))
-    replica = UnchangingSpec.replica.setter(_setter("replica"))
-    task = UnchangingSpec.task.setter(_setter("task"))
-    device_type = UnchangingSpec.device_type.setter(_setter("device_type"))
-    device_index = UnchangingSpec.device_index.setter(_setter("device_index"))
+    @UnchangingSpec.job.setter
+    def job(self, job: Any) -> None:
+        """Sets the job name."""
+        self._set(job=job)
+
+    @UnchangingSpec.replica.setter
+    def replica(self, replica: Any) -> None:
+        """Sets the replica number."""
+        self._set(replica=replica)
+
+    @UnchangingSpec.task.setter
+    def task(self, task: Any) -> None:
+        """Sets the task number."""
+        self._set(task=task)
+
+    @UnchangingSpec.device_type.setter
+    def device_type(self, device_type: Any) -> None:
+        """Sets the device type; `cpu` and `gpu` are converted to upper case."""
+        self._set(device_type=device_type)
+
+    @UnchangingSpec.device_index.setter
+    def device_index(self, device_index: Any) -> None:
+        """Sets the number among the devices of its type; None for any."""
+        self._set(device_index=device_index)
+
+    def _set(self, **fields: Any) -> None:
+        self._fields = self.__class__(**{**self._fields._asdict(), **fields})._fields
 
     def parse_from_string(self, spec: str | None) -> Self:
         """Sets the fields from a device string and returns this object."""

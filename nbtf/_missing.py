@@ -152,14 +152,15 @@ _INSTEAD = {
     "Use tf.train.MonitoredTrainingSession.": "train.ChiefSessionCreator train.MonitoredSession train.Scaffold "
     "train.SessionCreator train.SingularMonitoredSession train.WorkerSessionCreator",
     "Use tf.train.exponential_decay, tf.train.polynomial_decay or tf.train.piecewise_constant.": "train.cosine_decay "
-    "train.cosine_decay_restarts train.linear_cosine_decay train.noisy_linear_cosine_decay",
+    "train.cosine_decay_restarts train.inverse_time_decay train.linear_cosine_decay train.natural_exp_decay "
+    "train.noisy_linear_cosine_decay",
     "tf.train.Saver records checkpoints and deletes old ones.": "train.remove_checkpoint train.update_checkpoint_state",
     "Layers are functions: tf.layers.dense, conv2d, max_pooling2d, flatten and dropout.": "layers.AveragePooling2D "
     "layers.BatchNormalization layers.Conv2D layers.Dense layers.Dropout layers.Flatten layers.Layer "
     "layers.MaxPooling2D",
     "Write the formula with ops, and call tf.losses.compute_weighted_loss on the result.": "losses.Reduction "
     "losses.absolute_difference losses.cosine_distance losses.hinge_loss losses.huber_loss losses.log_loss "
-    "losses.mean_pairwise_squared_error",
+    "losses.mean_pairwise_squared_error losses.sigmoid_cross_entropy",
     "Use tf.variance_scaling_initializer.": "initializers.uniform_unit_scaling uniform_unit_scaling_initializer",
     "Use an array as the initial value: np.eye(n).": "initializers.identity",
     "Use tf.summary.scalar, tf.summary.histogram or tf.summary.image.": "summary.audio summary.tensor_summary "

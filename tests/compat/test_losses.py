@@ -21,7 +21,6 @@ LOSSES: dict[str, tuple[Callable[..., Any], list[Any], str]] = {
     "squares": (losses.mean_squared_error, [Y, X], "mean_squared_error"),
     "softmax": (losses.softmax_cross_entropy, [SHARES, X], "softmax_cross_entropy_loss"),
     "classes": (losses.sparse_softmax_cross_entropy, [CLASSES, X], "sparse_softmax_cross_entropy_loss"),
-    "sigmoid": (losses.sigmoid_cross_entropy, [Y, X], "sigmoid_cross_entropy_loss"),
 }
 
 
@@ -32,14 +31,12 @@ def run(make: Callable[[], Any]) -> Any:
 
 def by_numpy(name: str) -> Any:
     """Returns the mean loss by its formula."""
-    sign = 2 * Y - 1
     shares = np.exp(X) / np.exp(X).sum(1, keepdims=True)
     entropy = -np.log(shares[[0, 1], CLASSES])
     formulas = {
         "squares": (X - Y) ** 2,
         "softmax": entropy,
         "classes": entropy,
-        "sigmoid": np.log(1 + np.exp(-sign * X)),
     }
     return formulas[name].mean()
 

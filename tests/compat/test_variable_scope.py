@@ -325,7 +325,8 @@ def test_no_first_value_can_be_made_so(graph: tf1.Graph, arguments: dict[str, An
 
 @pytest.mark.parametrize("name", ["partitioner", "custom_getter"])
 def test_what_variables_and_scopes_do_not_support_is_refused(graph: tf1.Graph, name: str) -> None:
-    for make in (get, partial(tf1.variable_scope, "s")):
+    functions: list[Any] = [get, partial(tf1.variable_scope, "s")]
+    for make in functions:
         with pytest.raises(NotImplementedError, match=f"nbtf does not support `{name}`"):
             make(**{name: lambda *_, **__: [2]})
 

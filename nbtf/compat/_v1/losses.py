@@ -171,18 +171,3 @@ def sparse_softmax_cross_entropy(
             expected = nbtf.squeeze(expected, [-1])
         losses = neural.sparse_softmax_cross_entropy_with_logits(labels=expected, logits=predicted, name="xentropy")
         return compute_weighted_loss(losses, weights, name, loss_collection)
-
-
-def sigmoid_cross_entropy(
-    multi_class_labels: Any,
-    logits: Any,
-    weights: Any = 1.0,
-    scope: str | None = None,
-    loss_collection: str | None = _LOSSES,
-) -> Any:
-    """Returns the mean sigmoid cross entropy of logits; see `compute_weighted_loss`."""
-    with opened("sigmoid_cross_entropy_loss", scope) as name:
-        predicted: Any = as_tensor(logits)
-        expected: Any = nbtf.cast(multi_class_labels, predicted._dtype)
-        losses = tabled("nn.sigmoid_cross_entropy_with_logits")(expected, predicted, name="xentropy")
-        return compute_weighted_loss(losses, weights, name, loss_collection)

@@ -131,36 +131,22 @@ ROWS: dict[str, Row] = {
 }
 """TensorFlow 1's functions by name; those of `tf.nn` with their namespace."""
 
+_OWN_SCOPES = (
+    "boolean_mask confusion_matrix dropout einsum embedding_lookup eye foldl foldr l2_normalize linspace "
+    "matrix_transpose meshgrid moments norm normalize reduce_std reduce_variance repeat saturate_cast scan "
+    "weighted_moments zero_fraction"
+)
+"""Functions whose name scope has their own name."""
+
 SCOPES = {
-    "boolean_mask": "boolean_mask",
-    "confusion_matrix": "confusion_matrix",
+    **{name: name for name in _OWN_SCOPES.split()},
     "cosine_similarity": "cosine_distance",
     "det": "MatrixDeterminant",
-    "dropout": "dropout",
-    "einsum": "einsum",
-    "embedding_lookup": "embedding_lookup",
-    "eye": "eye",
-    "foldl": "foldl",
-    "foldr": "foldr",
-    "l2_normalize": "l2_normalize",
-    "linspace": "linspace",
-    "matrix_transpose": "matrix_transpose",
-    "meshgrid": "meshgrid",
-    "moments": "moments",
-    "norm": "norm",
-    "normalize": "normalize",
-    "reduce_std": "reduce_std",
-    "reduce_variance": "reduce_variance",
-    "repeat": "repeat",
-    "saturate_cast": "saturate_cast",
-    "scan": "scan",
     "sequence_mask": "SequenceMask",
     "sigmoid_cross_entropy_with_logits": "logistic_loss",
     "tensordot": "Tensordot",
     "trace": "Trace",
     "weighted_cross_entropy_with_logits": "logistic_loss",
-    "weighted_moments": "weighted_moments",
-    "zero_fraction": "zero_fraction",
 }
 """Functions with the same arguments that create several nodes, and the name scope that contains them.
 

@@ -16,8 +16,6 @@ from nbtf.compat._v1.train.cluster import replica_device_setter as replica_devic
 from nbtf.compat._v1.train.coordinator import Coordinator as Coordinator
 from nbtf.compat._v1.train.coordinator import start_queue_runners as start_queue_runners
 from nbtf.compat._v1.train.learning_rates import exponential_decay as exponential_decay
-from nbtf.compat._v1.train.learning_rates import inverse_time_decay as inverse_time_decay
-from nbtf.compat._v1.train.learning_rates import natural_exp_decay as natural_exp_decay
 from nbtf.compat._v1.train.learning_rates import piecewise_constant as piecewise_constant
 from nbtf.compat._v1.train.learning_rates import piecewise_constant_decay as piecewise_constant_decay
 from nbtf.compat._v1.train.learning_rates import polynomial_decay as polynomial_decay

@@ -12,7 +12,7 @@ from typing import Any
 from nbtf._ops.math.arithmetic import add, cast, multiply, subtract
 from nbtf._ops.math.comparison import less_equal, where
 from nbtf._ops.math.division import divide
-from nbtf._ops.math.exponentials import exp, pow
+from nbtf._ops.math.exponentials import pow
 from nbtf._ops.math.magnitude import maximum, minimum
 from nbtf._ops.math.rounding import ceil, floor
 from nbtf._runtime.conversion import as_tensor
@@ -48,44 +48,12 @@ def exponential_decay(
     """
 
     def rate(scope: str | None) -> Any:
-        start, times = _start_and_times(learning_rate, global_step, decay_steps, staircase)
+        start = _number(learning_rate)
+        times = divide(_number(global_step, start), _number(decay_steps, start))
+        times = floor(times) if staircase else times
         return multiply(start, pow(_number(decay_rate, start), times), name=scope)
 
     return _built(rate, name, "ExponentialDecay")
-
-
-def natural_exp_decay(
-    learning_rate: Any,
-    global_step: Any,
-    decay_steps: Any,
-    decay_rate: Any,
-    staircase: bool = False,
-    name: str | None = None,
-) -> Rate:
-    """Returns `learning_rate * exp(-decay_rate * global_step / decay_steps)`; see `exponential_decay`."""
-
-    def rate(scope: str | None) -> Any:
-        start, times = _start_and_times(learning_rate, global_step, decay_steps, staircase)
-        return multiply(start, exp(multiply(multiply(_number(decay_rate, start), -1.0), times)), name=scope)
-
-    return _built(rate, name, "ExponentialDecay")
-
-
-def inverse_time_decay(
-    learning_rate: Any,
-    global_step: Any,
-    decay_steps: Any,
-    decay_rate: Any,
-    staircase: bool = False,
-    name: str | None = None,
-) -> Rate:
-    """Returns `learning_rate / (1 + decay_rate * global_step / decay_steps)`; see `exponential_decay`."""
-
-    def rate(scope: str | None) -> Any:
-        start, times = _start_and_times(learning_rate, global_step, decay_steps, staircase)
-        return divide(start, add(multiply(_number(decay_rate, start), times), 1.0), name=scope)
-
-    return _built(rate, name, "InverseTimeDecay")
 
 
 def piecewise_constant(x: Any, boundaries: Sequence[Any], values: Sequence[Any], name: str | None = None) -> Rate:
@@ -166,10 +134,3 @@ def _number(value: Any, like: Any = None) -> Any:
     tensor = as_tensor(value)
     number_dtype = dtype or (tensor._dtype if tensor._dtype.is_floating else float32)
     return tensor if tensor._dtype is number_dtype else cast(tensor, number_dtype)
-
-
-def _start_and_times(rate: Any, step: Any, steps: Any, staircase: bool) -> tuple[Any, Any]:
-    """Returns the initial rate, and how many times the decay has been applied."""
-    start = _number(rate)
-    times = divide(_number(step, start), _number(steps, start))
-    return start, floor(times) if staircase else times

@@ -168,6 +168,10 @@ class Saver:
         """The existing checkpoints, oldest first."""
         return list(self._kept)
 
+    def recover_last_checkpoints(self, checkpoint_paths: Sequence[str]) -> None:
+        """Sets the list of existing checkpoints; those without a file are left out."""
+        self._kept = [path for path in checkpoint_paths if checkpoint_exists(path)]
+
     # Restoring
 
     def restore(self, sess: Any, save_path: str | os.PathLike[str] | None) -> None:

@@ -35,6 +35,6 @@ def add_arguments(
         flags, group = options.pop("flags").split(), options.pop("group", None)
         if "type" in options:
             options["type"] = _TYPES[options["type"]]
-        more = settings.get(flags[-1].strip("-").replace("-", "_"), {})
-        options |= more if isinstance(more, dict) else {"type": more}
+        extra = settings.get(flags[-1].strip("-").replace("-", "_"), {})
+        options |= extra if isinstance(extra, dict) else {"type": extra}
         (parser if group is None else groups[group]).add_argument(*flags, **options)

@@ -39,7 +39,7 @@ AT_MOST = {
     "_ops": 51,
     "_runtime": 17,
     "compat": 13,
-    "notebook": 38,
+    "notebook": 29,
     "runtime": 1,
     "test": 1,
 }

@@ -1,4 +1,4 @@
-"""What PyTorch did in a block, and which part of it was not recorded."""
+"""The work of PyTorch in a block, and the part of it that was not recorded."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ class PieceSubject:
     """Subject of a journal's entries of one sort: pieces allocated, pieces freed, or requests refused."""
 
     __slots__ = ("_event", "_new", "holder", "library")
-    lanes, count = None, 1
+    lanes, count, is_entry = None, 1, True
 
     def __init__(self, event: type[Allocated | Freed | Refused], device: NamedMemory, library: str) -> None:
         """Stores the event class, the device and the library of the allocator."""
@@ -44,8 +44,8 @@ class PieceSubject:
     @property
     def sample(self) -> Sequence[Event]:
         """An event equal to those of all entries, except for sizes, numbers, times and call sites."""
-        figures = [0] * (6 if self._event is Refused else 4)
-        return [self._event(self.holder, *figures, 0.0, library=self.library)]
+        figures: Any = [0] * (6 if self._event is Refused else 4)
+        return [cast("Any", self._event)(self.holder, *figures, 0.0, library=self.library)]
 
     def event(self, entry: Entry, now: float) -> Event:
         """Returns the event of an entry."""

@@ -103,7 +103,8 @@ class _Columns:
 
     def take(self, block: Block) -> None:
         """Adds the work in a block."""
-        rows, facts = block.rows, block.facts
+        rows: Any = block.rows
+        facts: Any = block.facts
         first_rows = np.full(len(facts), len(rows))
         first_rows[rows["fact"][::-1]] = np.arange(len(rows))[::-1]
         positions, own_starts, own_seconds = np.full(len(facts), -1), *np.full((2, len(facts)), nan)
@@ -156,8 +157,8 @@ class _Columns:
         table = table[table["seq"].argsort(kind="stable")]
         is_used = np.bincount(table["fact"], minlength=len(self.facts)) > 0
         facts = tuple([self.facts[at] for at in np.flatnonzero(is_used).tolist()])
-        columns = [table[name].copy() for name in ("seq", "start", "seconds", "time")]
-        return Work(facts, *columns, (np.cumsum(is_used) - 1)[table["fact"]])
+        seq, start, seconds, time = [table[name].copy() for name in ("seq", "start", "seconds", "time")]
+        return Work(facts, seq, start, seconds, time, (np.cumsum(is_used) - 1)[table["fact"]])
 
 
 def _messages(row: Any, offsets: Sequence[tuple[float, float]], numbers: Sequence[int], last: int) -> Any:
@@ -239,33 +240,31 @@ def lines_of(blocks: Iterable[Block]) -> Lines:
         rows, entries = block.rows, block.entries
         of_rows = lines[rows["fact"]]
         columns += (rows["first"], of_rows), (rows["number"], of_rows), (entries["number"], lines[entries["fact"]])
-    seq, positions = zip(*columns, strict=True) if columns else ([_NONE], [_NONE])
-    return _in_order(np.concatenate(seq), np.concatenate(positions), [*numbers])
+    return _in_order(columns, [*numbers])
 
 
 def lines_of_events(events: Iterable[Event]) -> Lines:
     """Returns the lines of events."""
     numbers: dict[Site, int] = {None: 0}
-    rows = [
-        (event.seq, numbers.setdefault(event.site, len(numbers))) for event in events if not isinstance(event, Freed)
-    ]
-    return _in_order(*np.array(rows, np.int64).reshape(-1, 2).T, [*numbers])
+    caused = [event for event in events if not isinstance(event, Freed)]
+    positions = [numbers.setdefault(event.site, len(numbers)) for event in caused]
+    return _in_order([([event.seq for event in caused], positions)], [*numbers])
 
 
-_NONE: Integers = np.zeros(0, np.int64)
-
-
-def _in_order(seq: Integers, positions: Integers, sites: list[Site]) -> Lines:
-    """Returns the numbers that have a line, in order."""
+def _in_order(columns: Sequence[tuple[Any, Any]], sites: list[Site]) -> Lines:
+    """Returns the numbers that have a line, in order, from pairs of numbers and indices into `sites`."""
+    seq, positions = np.concatenate([np.zeros((2, 0), np.int64), *map(np.stack, columns)], 1)
     rows = np.flatnonzero(positions)
     rows = rows[seq[rows].argsort(kind="stable")]
-    return Lines(seq[rows], positions[rows] - 1, tuple(sites[1:]))
+    is_used = np.bincount(positions[rows], minlength=len(sites)) > 0
+    used = tuple([sites[at] for at in np.flatnonzero(is_used).tolist()])
+    return Lines(seq[rows], is_used.cumsum()[positions[rows]] - 1, used)
 
 
 def _site(fact: RowFact) -> Site:
     """Returns the line of a fact; None if it is unknown."""
     subject = fact[SUBJECT]
-    if len(fact) > 2:  # the fact of memory entries
+    if subject.is_entry:
         return site_of_label(fact[-1]) if subject.is_request else None
     if fact[1] is not NO_PLACE:
         return place_of(fact[1])[0]
@@ -280,12 +279,13 @@ def levels_of(blocks: Iterable[Block]) -> Levels:
     parts: dict[str, list[Any]] = {}
     for block in blocks:
         entries, facts = block.entries, block.facts
-        pools = np.array([fact[1] if len(fact) > 2 else 0 for fact in facts], np.int64)[entries["fact"]]
+        pools = np.array([fact[1] if fact[SUBJECT].is_entry else 0 for fact in facts], np.int64)[entries["fact"]]
+        owners = np.array([fact[SUBJECT].holder if fact[SUBJECT].is_entry else "" for fact in facts])[entries["fact"]]
         table = np.stack((entries["number"], entries["in_use"], pools))
-        owners = np.array([fact[SUBJECT].holder if len(fact) > 2 else "" for fact in facts])[entries["fact"]]
         for device in dict.fromkeys(owners.tolist()):
             parts.setdefault(device, []).append(table[:, owners == device])
-    return {device: tuple(_sorted_by_number(np.concatenate(each, 1))) for device, each in parts.items()}
+    tables = {device: np.concatenate(each, 1) for device, each in parts.items()}
+    return {device: tuple(table[:, table[0].argsort(kind="stable")]) for device, table in tables.items()}
 
 
 def levels_of_events(events: Iterable[Event]) -> Levels:
@@ -295,7 +295,3 @@ def levels_of_events(events: Iterable[Event]) -> Levels:
         if isinstance(event, Allocated | Freed):
             rows.setdefault(event.device, []).append((event.seq, event.in_use, event.pool))
     return {device: tuple(np.array(row, np.int64).T) for device, row in rows.items()}
-
-
-def _sorted_by_number(table: Integers) -> Integers:
-    return table[:, table[0].argsort(kind="stable")]

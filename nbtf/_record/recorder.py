@@ -329,7 +329,7 @@ class Recorder:
         """
         for block in reversed(self._look()[1].blocks):
             facts = block.facts
-            is_run = np.array([len(fact) == 2 and fact[1][2].node == name for fact in facts])
+            is_run = np.array([not fact[SUBJECT].is_entry and fact[1][2].node == name for fact in facts])
             for at in reversed(np.flatnonzero(is_run[block.rows["fact"]]).tolist()):
                 row = block.row(at, facts)
                 for event in row[SUBJECT].events(row):

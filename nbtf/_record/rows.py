@@ -63,6 +63,8 @@ class Subject:
     devices: tuple[str, ...] = ()
     """The devices that work on it, if its time is measured."""
     is_copy: bool = False
+    is_entry = False
+    """Whether it is the subject of memory entries; see `memory.py`."""
     count: int = 1
     """Number of its events. The first has the number of the begin; if there are two, the second has that of the end."""
     reported: int = 0
@@ -235,9 +237,8 @@ class _OwnPieces:
     """Subject of the memory entries that the log itself writes, of devices without a journal; see `memory.py`."""
 
     __slots__ = ("holder", "memory")
-    lanes, count = None, 1
+    lanes, count, is_entry, is_request = None, 1, True, False
     library = ""
-    is_request = False
 
     def __init__(self, memory: Memory, holder: str) -> None:
         """Stores the account that the memory is allocated from, and the name of the device that tracks it."""
@@ -307,7 +308,7 @@ class CopySubject(Subject):
         _, _, now, call_site, first, _, measured, _ = row
         _, _, copy_kind, nbytes, pinned = self._arguments
         ends = *self.devices, nbytes, *self._time(measured), copy_kind
-        return [Copied(*ends, first, now, *place_of(call_site), start, pinned)]
+        return [cast("Any", Copied)(*ends, first, now, *place_of(call_site), start, pinned)]
 
 
 def note_of_copy(

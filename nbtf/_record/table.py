@@ -148,7 +148,7 @@ class Block:
 
     def packed(self) -> Block:
         """Returns the block with its facts in the form that uses the least memory."""
-        facts = self.facts
+        facts: Any = self.facts
         packed = _Packed(facts) if len(facts) * _VARIED > len(self.rows) + len(self.entries) else [*facts]
         return Block(self.rows, self.entries, packed, self.more, self.events)
 
@@ -174,7 +174,7 @@ class Block:
         """Returns one row, without its start on the modelled clock, given the facts of the block."""
         return next(self._rows(self.rows[at : at + 1], facts))[0]
 
-    def _rows(self, rows: Any, facts: list[Fact]) -> Iterator[tuple[Row, float | None]]:
+    def _rows(self, rows: Any, facts: Any) -> Iterator[tuple[Row, float | None]]:
         """Yields rows, each with its start on the modelled clock."""
         for fact, number, first, time, began, seconds in rows.tolist():
             subject, where = facts[fact]
@@ -199,7 +199,7 @@ class Block:
         entries = self.entries[max(0, len(self.entries) - limit) if limit is not None else 0 :]
         if not len(entries):
             return
-        facts = self.facts
+        facts: Any = self.facts
         times = self.rows["time"][self.rows["number"].searchsorted(entries["number"])].tolist()
         for (fact, number, in_use, address), time in zip(entries.tolist(), times, strict=True):
             subject, pool, region, charged, requested, label = facts[fact]
@@ -217,7 +217,7 @@ class Block:
         measured: Intervals = {}
         rows = self.rows if until is None else self.rows[: self.rows["number"].searchsorted(until)]
         rows = rows[rows["fact"].argsort(kind="stable")]
-        facts = self.facts
+        facts: Any = self.facts
         for part in np.split(rows, np.flatnonzero(np.diff(rows["fact"])) + 1) if len(rows) else ():
             subject, call_site = facts[part["fact"][0]]
             phase = COPIES if subject.is_copy else call_site[2].phase

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from operator import attrgetter
 from typing import Any, NamedTuple
@@ -220,25 +220,22 @@ def _difference(total: Any, earlier_total: Any) -> Any:
     }
 
 
-_EMPTY = Snapshot(0, (), {}, 0, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, (), {})
+_EMPTY: dict[str, Any] = Snapshot(0, (), {}, 0, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, (), {})._asdict()
+_COUNTED = [name for name, value in _EMPTY.items() if value == {}]
 
 
 class Totals:
     """Counters of everything observed. Totals in use are never changed, only replaced."""
 
-    def __init__(self, earlier: Mapping[str, Any] = _EMPTY._asdict()) -> None:
+    def __init__(self, earlier: Mapping[str, Any] = _EMPTY) -> None:
         """Starts with what was counted earlier, by field of `Snapshot`."""
-        self._fields = {name: Counter(value) if isinstance(value, dict) else value for name, value in earlier.items()}
-
-    @property
-    def heard(self) -> int:
-        """Number of events."""
-        return self._fields["heard"]
+        self._fields = dict(earlier)
+        self._fields |= {name: defaultdict[Any, Any](int, earlier[name]) for name in _COUNTED}
 
     def snapshot(self, events: Sequence[Event] = ()) -> Snapshot:
         """Returns a snapshot of the totals with some events."""
-        fields = {name: dict(value) if isinstance(value, dict) else value for name, value in self._fields.items()}
-        return Snapshot(**fields | {"events": events})
+        counted: dict[str, Any] = {name: dict(self._fields[name]) for name in _COUNTED}
+        return Snapshot(**self._fields | counted)._replace(events=events)
 
     def with_block(self, block: Block) -> Totals:
         """Returns new totals that include a block. Loop iterations are counted together, in C code."""

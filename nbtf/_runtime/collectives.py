@@ -41,9 +41,9 @@ class CollectiveSubject(Subject):
         """Events equal to those of every such note, except for numbers, times and call sites."""
         return self.events((self, 0, 0.0, NO_PLACE, 0, 0.0, 0.0, (0,) * len(self._messages)))
 
-    def events(self, note: Row, start: float | None = None) -> list[Event]:
+    def events(self, row: Row, start: float | None = None) -> list[Event]:
         """Returns one copy event for each message; consecutive messages of a round on the same route share one."""
-        _, _, now, call_site, _, _, _, numbers = note
+        _, _, now, call_site, _, _, _, numbers = row
         fields = place_of(call_site)
         return [
             Copied(
@@ -101,8 +101,8 @@ def take_note_of_collective(
     numbers = [next_number() for _ in subject.offsets]
     if not numbers:
         return
-    note = subject, numbers[-1], time(), call_site, numbers[0], 0.0, 0.0, tuple(numbers)
+    row = subject, numbers[-1], time(), call_site, numbers[0], 0.0, 0.0, tuple(numbers)
     for take in sink.takers:
-        take(note)
+        take(row)
     if numbers[-1] > sink.due:
         sink.count()

@@ -6,7 +6,7 @@ import gc
 import threading
 import tracemalloc
 import weakref
-from collections import Counter
+from collections import defaultdict
 from typing import Any
 
 import numpy as np
@@ -290,7 +290,7 @@ def test_constant_that_fails_was_placed_and_not_executed() -> None:
 
 
 def test_interrupt_while_notes_are_counted_loses_none(monkeypatch: pytest.MonkeyPatch) -> None:
-    class Interrupted(Counter[Any]):
+    class Interrupted(defaultdict[Any, Any]):
         def __init__(self, *given: Any) -> None:
             raise KeyboardInterrupt
 
@@ -299,7 +299,7 @@ def test_interrupt_while_notes_are_counted_loses_none(monkeypatch: pytest.Monkey
         tf.negative(x)
         tf.negative(x)
         with monkeypatch.context() as patch:
-            patch.setattr(totals_module, "Counter", Interrupted)
+            patch.setattr(totals_module, "defaultdict", Interrupted)
             with pytest.raises(KeyboardInterrupt):
                 record.snapshot()
         tf.negative(x)

@@ -250,7 +250,7 @@ class ConcreteFunction:
         return "\n".join(lines)
 
     def _shown_result(self) -> str:
-        return _shown_structure(self._structure, self._results)
+        return "None" if self._structure is None else type_text(_typed(self._structure, self._results))
 
     def __str__(self) -> str:
         """Returns the signature."""
@@ -285,15 +285,6 @@ def _joined(structure: Any, values: Sequence[Any]) -> Any:
         items = [_joined(component, values) for component in structure.items]
         return packed(structure.build, structure.keys, items)
     return None if structure is None else values[structure]
-
-
-def _shown_structure(structure: Any, tensors: Sequence[GraphTensor]) -> str:
-    if structure is None:
-        return "None"
-    if isinstance(structure, StructureType):
-        types = [_typed(component, tensors) for component in structure.items]
-        return type_text(structure._replace(items=tuple(types)))
-    return type_text(_typed(structure, tensors))
 
 
 def _typed(structure: Any, tensors: Sequence[Any]) -> Any:

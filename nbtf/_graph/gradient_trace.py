@@ -86,15 +86,15 @@ def repeated(calls: Sequence[Called], mapping: dict[GraphTensor, GraphTensor], g
 def meant_by(value: Any, mapping: Mapping[GraphTensor, GraphTensor], graph: SymbolicGraph) -> Any:
     """Returns the real tensor for a tensor of a trial, also within lists; other values are unchanged."""
 
-    def meant(value: Any) -> Any:
+    def real(value: Any) -> Any:
         if isinstance(value, IndexedSlices):
-            return IndexedSlices(*map(meant, (value.values, value.indices, value.dense_shape)))
+            return IndexedSlices(*map(real, (value.values, value.indices, value.dense_shape)))
         if value.__class__ is not GraphTensor:
             return value
         tensor = mapping.get(value)
         return graph.constant(value._value, value._dtype) if tensor is None else tensor
 
-    return mapped(meant, value)
+    return mapped(real, value)
 
 
 def needed(calls: Sequence[Called], results: Sequence[Any]) -> list[Called]:

@@ -67,10 +67,8 @@ class SymbolicGraph(GraphBlocks):
     Only one thread at a time may build it: its open blocks belong to the graph, not to the thread.
     """
 
-    compares_elements = False
-    """Whether `==` between its tensors is an op."""
     building_function = False
-    """Whether it is the body of a function; always false here."""
+    """Whether it is the body of a function, in which `==` between tensors is an op; always false here."""
 
     def __init__(self) -> None:
         """Creates a graph without nodes."""

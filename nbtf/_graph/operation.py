@@ -115,7 +115,7 @@ class Operation:
         static = self.record.form.static if hasattr(self.record, "form") else False
         if not static or set(self.late_attrs) - self.attrs_known:
             return None
-        inputs = [
+        inputs: list[Any] = [
             [_known(item) for item in value] if value.__class__ is list else _known(value) for value in self.arguments
         ]
         if all([isinstance(item.value, np.ndarray | np.generic) for item in flat(inputs)]):
@@ -185,5 +185,6 @@ def flat(values: Sequence[Any]) -> list[Any]:
 def mapped(change: Callable[[Any], Any], value: Any) -> Any:
     """Returns the result of a function for a value; for a list or tuple, the same structure with the results."""
     if value.__class__ is list or value.__class__ is tuple:
-        return value.__class__([mapped(change, item) for item in value])
+        items: Any = value
+        return items.__class__([mapped(change, item) for item in items])
     return change(value)

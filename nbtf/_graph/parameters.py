@@ -68,7 +68,7 @@ class Parameters:
         return *specified, *types[len(specified) :]
 
     def _text(self) -> str:
-        parts: list[str] = []
+        texts: list[str] = []
         for number, parameter in enumerate(self._all):
             text = str(parameter).partition(":")[0].partition("=")[0]
             if number < len(self._specs):
@@ -76,8 +76,8 @@ class Parameters:
             elif parameter.default is not parameter.empty:
                 literal = f": {type_text(type_of(parameter.default, []))} = " if self._specs else "="
                 text += f"{literal}<captured_default_value>"
-            parts.append(text)
-        return ", ".join(parts)
+            texts.append(text)
+        return ", ".join(texts)
 
 
 def _cast(value: Any, spec: Any) -> Any:
@@ -87,14 +87,14 @@ def _cast(value: Any, spec: Any) -> Any:
       TypeError: if it does not fit.
     """
     if is_nested(spec):
-        if isinstance(spec, Mapping) and not (isinstance(value, Mapping) and {*value} == {*spec}):
+        if _keys(spec) is not None and _keys(value) != _keys(spec):
             raise TypeError(f"{value} has different keys with the TraceType Dict[{spec}].")
-        if value.__class__ is spec.__class__ is tuple and len(value) == len(spec):
+        if value.__class__ is tuple and spec.__class__ is tuple and len(value) == len(spec):
             return tuple(map(_cast, value, spec))  # a list in it may become a tensor
-        parts = flatten(value)
-        if len(parts) != len(flatten(spec)):
+        leaves = flatten(value)
+        if len(leaves) != len(flatten(spec)):
             raise TypeError(f"Can not cast {value!r} to {spec}")
-        return pack_sequence_as(value, [_cast(part, s) for part, s in zip(parts, flatten(spec), strict=True)])
+        return pack_sequence_as(value, [_cast(leaf, s) for leaf, s in zip(leaves, flatten(spec), strict=True)])
     if not isinstance(spec, TensorSpec):
         if not spec.is_compatible_with(value):
             raise TypeError(f"Can not cast {value!r} to {spec}")
@@ -103,6 +103,10 @@ def _cast(value: Any, spec: Any) -> Any:
     if not (spec.dtype is tensor.dtype and spec.shape.is_compatible_with(tensor.shape)):
         raise TypeError(f"Can not cast {TensorSpec(tensor.shape, tensor.dtype)} to {spec}")
     return tensor
+
+
+def _keys(value: Any) -> set[Any] | None:
+    return {*value} if isinstance(value, Mapping) else None
 
 
 def check_specs(input_signature: Any) -> None:
@@ -129,12 +133,14 @@ def check_fits(python_function: Any, input_signature: Sequence[Any]) -> None:
         return  # some C functions have no signature
     if any(parameter.kind is parameter.VAR_POSITIONAL for parameter in parameters):
         return
-    named = [parameter for parameter in parameters if parameter.kind is not parameter.VAR_KEYWORD]
-    if named and named[0].name == "self":
-        named = named[1:]
-    extra = len(input_signature) - len(named)
+    parameters = [parameter for parameter in parameters if parameter.kind is not parameter.VAR_KEYWORD]
+    if parameters and parameters[0].name == "self":
+        parameters = parameters[1:]
+    extra = len(input_signature) - len(parameters)
     if extra > 0:
         raise TypeError(f"input_signature contains {extra} extra type constraints.")
-    missing = [parameter.name for parameter in named[len(input_signature) :] if parameter.default is parameter.empty]
+    missing = [
+        parameter.name for parameter in parameters[len(input_signature) :] if parameter.default is parameter.empty
+    ]
     if missing:
         raise TypeError(f"input_signature missing type constraint for {missing[0]}")

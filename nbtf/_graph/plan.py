@@ -7,7 +7,7 @@ from typing import Any
 
 from nbtf._devices.base import Device
 from nbtf._graph.function_graph import FunctionGraph
-from nbtf._graph.operation import flat
+from nbtf._graph.operation import flat, mapped
 from nbtf._graph.program import Fills, PlannedStep, Program, ProgramWriter, TapedWriter, Values, depends
 from nbtf._graph.seeds import GraphStream
 from nbtf._graph.steps import EndStep, GivenValue, Step
@@ -70,8 +70,8 @@ class Plan:
     def _planned(self, step: Step) -> PlannedStep:
         fills: Fills = []
         inputs = [self._source(value, fills) for value in step.inputs]
-        late = {name: value for name, value in step.attrs.items() if depends(value, self._slots)}
-        attrs = {name: self._source(value, fills) for name, value in late.items()}
+        open_attrs = {name: value for name, value in step.attrs.items() if depends(value, self._slots)}
+        attrs = {name: self._source(value, fills) for name, value in open_attrs.items()}
         outputs = tuple([self._new_slot() for _ in step.outputs])
         self._slots.update(zip(map(id, step.outputs), outputs, strict=True))
         ends = [slot for slot, _ in fills]
@@ -224,16 +224,14 @@ def _needed(steps: Sequence[Step], results: Sequence[GraphTensor]) -> list[Step]
 def _used_steps(step: Step, needed: set[int]) -> list[Step]:
     """Returns a step and the steps before it. Python values stay values unless another step needs their tensor."""
     steps_before: list[Step] = []
-    inputs = [_input_of(value, needed, steps_before) for value in step.inputs]
+
+    def used(value: Any) -> Any:
+        if value.__class__ is not GivenValue:
+            return value
+        if id(value.tensor) not in needed:
+            return value.value
+        steps_before.append(value.step)
+        return value.tensor
+
+    inputs = [mapped(used, value) for value in step.inputs]
     return [*steps_before, step.with_inputs(inputs)]
-
-
-def _input_of(value: Any, needed: set[int], steps_before: list[Step]) -> Any:
-    if value.__class__ is list:
-        return [_input_of(item, needed, steps_before) for item in value]
-    if value.__class__ is not GivenValue:
-        return value
-    if id(value.tensor) not in needed:
-        return value.value
-    steps_before.append(value.step)
-    return value.tensor

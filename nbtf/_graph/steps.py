@@ -140,15 +140,15 @@ class UpdateStep(Step):
 
     def run(self, inputs: Sequence[Any], attrs: dict[str, Any]) -> Sequence[Any]:
         """Updates the variable."""
-        variable, *others = inputs
+        variable, *operands = inputs
         if self.record is AssignVariableOp:
-            variable.assign(*others, name=self.name, read_value=False)
+            variable.assign(*operands, name=self.name, read_value=False)
         elif self.record is AssignAddVariableOp:
-            variable.assign_add(*others, name=self.name, read_value=False)
+            variable.assign_add(*operands, name=self.name, read_value=False)
         elif self.record is AssignSubVariableOp:
-            variable.assign_sub(*others, name=self.name, read_value=False)
+            variable.assign_sub(*operands, name=self.name, read_value=False)
         else:
-            variable._update(self.record, *others, name=self.name, **attrs)
+            variable._update(self.record, *operands, name=self.name, **attrs)
         return ()
 
     def add_to(self, graph: Any, inputs: Sequence[Any], attrs: dict[str, Any]) -> Sequence[Any]:
@@ -173,5 +173,5 @@ class CompositeStep(Step):
 
     def add_to(self, graph: Any, inputs: Sequence[Any], attrs: dict[str, Any]) -> Sequence[Any]:
         """Adds the same composite."""
-        known = [(tensor._shape, tensor._dtype) for tensor in self.outputs[:-1]]
-        return graph.add_recorded(self.record, inputs, known)
+        specs = [(tensor._shape, tensor._dtype) for tensor in self.outputs[:-1]]
+        return graph.add_recorded(self.record, inputs, specs)

@@ -212,13 +212,13 @@ class GraphTensor(Operators[Any]):
 
     def __eq__(self, other: object) -> Any:
         """Compares elements in a traced function; otherwise returns whether both are the same tensor."""
-        if self is other or not self._graph.compares_elements or other is None:
+        if self is other or not self._graph.building_function or other is None:
             return self is other
         return self._compare("equal", other)
 
     def __ne__(self, other: object) -> Any:
         """Returns the opposite of `==`."""
-        if self is other or not self._graph.compares_elements or other is None:
+        if self is other or not self._graph.building_function or other is None:
             return self is not other
         return self._compare("not_equal", other)
 

@@ -25,7 +25,7 @@ def Erf(xp: Any, x: Any) -> Any:
     if x.dtype.itemsize == 8:
         beyond = xp.copysign(1 - _erfc_far(xp, xp.absolute(x)), x)
         return xp.where(xp.absolute(x) < 1, _erf_near(xp, x, _TERMS), beyond)
-    return _erf_single(xp, x).astype(x.dtype)
+    return _erf_single(xp, x).astype(x.dtype, copy=False)
 
 
 @Erf.express
@@ -56,7 +56,7 @@ def Erfc(xp: Any, x: Any) -> Any:
         far = _erfc_far(xp, xp.absolute(x))
         beyond = xp.where(x < 0, 2 - far, far)
         return xp.where(xp.absolute(x) < 0.5, 1 - _erf_near(xp, x, _TERMS), beyond)
-    return _erfc_single(xp, x).astype(x.dtype)
+    return _erfc_single(xp, x).astype(x.dtype, copy=False)
 
 
 @Erfc.express
@@ -127,7 +127,7 @@ _END = 10.2
 
 
 def _erfc_single(xp: Any, x: Any) -> Any:
-    x = x.astype(xp.float32)
+    x = x.astype(xp.float32, copy=False)
     size = xp.minimum(xp.absolute(x), _END)
     far = _polynomial(xp, _NUMERATOR, size)
     far /= _polynomial(xp, _DENOMINATOR, size)
@@ -137,7 +137,7 @@ def _erfc_single(xp: Any, x: Any) -> Any:
 
 
 def _erf_single(xp: Any, x: Any) -> Any:
-    x = x.astype(xp.float32)
+    x = x.astype(xp.float32, copy=False)
     beyond = xp.copysign(1 - _erfc_single(xp, xp.absolute(x)), x)
     return xp.where(xp.absolute(x) < 1, _erf_near(xp, x, _TERMS_OF_SINGLE), beyond)
 

@@ -13,7 +13,7 @@ from nbtf._ops.math.comparison import not_equal
 from nbtf._ops.math.exponentials import CONTINUOUS, exp
 from nbtf._ops.math.magnitude import square
 from nbtf._ops.op import Gradients, op
-from nbtf._ops.reductions.sums import unbroadcast
+from nbtf._ops.reductions.sums import unbroadcast_both
 from nbtf._runtime.conversion import as_tensor
 from nbtf._runtime.tape import Call
 from nbtf._runtime.tensor import Tensor
@@ -25,7 +25,7 @@ def Erf(xp: Any, x: Any) -> Any:
     if x.dtype.itemsize == 8:
         beyond = xp.copysign(1 - _erfc_far(xp, xp.absolute(x)), x)
         return xp.where(xp.absolute(x) < 1, _erf_near(xp, x, _TERMS), beyond)
-    return _erf_single(xp, x).astype(x.dtype)
+    return _erf_single(xp, x).astype(x.dtype, copy=False)
 
 
 @Erf.express
@@ -56,7 +56,7 @@ def Erfc(xp: Any, x: Any) -> Any:
         far = _erfc_far(xp, xp.absolute(x))
         beyond = xp.where(x < 0, 2 - far, far)
         return xp.where(xp.absolute(x) < 0.5, 1 - _erf_near(xp, x, _TERMS), beyond)
-    return _erfc_single(xp, x).astype(x.dtype)
+    return _erfc_single(xp, x).astype(x.dtype, copy=False)
 
 
 @Erfc.express
@@ -127,7 +127,7 @@ _END = 10.2
 
 
 def _erfc_single(xp: Any, x: Any) -> Any:
-    x = x.astype(xp.float32)
+    x = x.astype(xp.float32, copy=False)
     size = xp.minimum(xp.absolute(x), _END)
     far = _polynomial(xp, _NUMERATOR, size)
     far /= _polynomial(xp, _DENOMINATOR, size)
@@ -137,7 +137,7 @@ def _erfc_single(xp: Any, x: Any) -> Any:
 
 
 def _erf_single(xp: Any, x: Any) -> Any:
-    x = x.astype(xp.float32)
+    x = x.astype(xp.float32, copy=False)
     beyond = xp.copysign(1 - _erfc_single(xp, xp.absolute(x)), x)
     return xp.where(xp.absolute(x) < 1, _erf_near(xp, x, _TERMS_OF_SINGLE), beyond)
 
@@ -160,10 +160,7 @@ def multiply_no_nan(x: TensorLike, y: TensorLike, name: str | None = None) -> Te
 @MulNoNan.gradient
 def _(call: Call, grad: Tensor) -> Gradients:
     x, y = call.inputs
-    return [
-        unbroadcast(multiply_no_nan(grad, y), x) if call.needs(0) else None,
-        unbroadcast(multiply_no_nan(x, grad), y) if call.needs(1) else None,
-    ]
+    return unbroadcast_both(call, lambda: multiply_no_nan(grad, y), lambda: multiply_no_nan(x, grad))
 
 
 @op("T T -> T", T=CONTINUOUS, broadcasts=True)
@@ -183,10 +180,7 @@ def xdivy(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
 @Xdivy.gradient
 def _(call: Call, grad: Tensor) -> Gradients:
     x, y = call.inputs
-    return [
-        unbroadcast(xdivy(_present(x), y) * grad, x) if call.needs(0) else None,
-        unbroadcast(xdivy(negative(x), square(y)) * grad, y) if call.needs(1) else None,
-    ]
+    return unbroadcast_both(call, lambda: xdivy(_present(x), y) * grad, lambda: xdivy(negative(x), square(y)) * grad)
 
 
 @op("T T -> T", T=CONTINUOUS, broadcasts=True)
@@ -206,10 +200,7 @@ def xlogy(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
 @Xlogy.gradient
 def _(call: Call, grad: Tensor) -> Gradients:
     x, y = call.inputs
-    return [
-        unbroadcast(xlogy(_present(x), y) * grad, x) if call.needs(0) else None,
-        unbroadcast(xdivy(x, y) * grad, y) if call.needs(1) else None,
-    ]
+    return unbroadcast_both(call, lambda: xlogy(_present(x), y) * grad, lambda: xdivy(x, y) * grad)
 
 
 @op("T T -> T", T=CONTINUOUS, broadcasts=True)
@@ -229,10 +220,7 @@ def xlog1py(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
 @Xlog1py.gradient
 def _(call: Call, grad: Tensor) -> Gradients:
     x, y = call.inputs
-    return [
-        unbroadcast(xlog1py(_present(x), y) * grad, x) if call.needs(0) else None,
-        unbroadcast(xdivy(x, add(y, 1)) * grad, y) if call.needs(1) else None,
-    ]
+    return unbroadcast_both(call, lambda: xlog1py(_present(x), y) * grad, lambda: xdivy(x, add(y, 1)) * grad)
 
 
 def _present(x: Tensor) -> Tensor:

@@ -64,9 +64,13 @@ def convolve(xp: Any, wide: Any, filters: Any, w: Window, target: Any) -> None:
     """Writes the products of filters and windows into `target`, [N, rows, columns, filters]."""
     matrix = filters.reshape(-1, filters.shape[3])
     under = under_windows(xp, wide, w, *target.shape[1:3])
+    whole = target.flags.c_contiguous
     for block in blocks(xp, target.shape[:3], len(matrix), wide.dtype.itemsize):
-        results = target[block]
-        results[...] = _matrix(xp, under[block]).dot(matrix).reshape(results.shape)
+        results, windows = target[block], _matrix(xp, under[block])
+        if whole:
+            xp.dot(windows, matrix, out=results.reshape(-1, results.shape[3]))
+        else:
+            results[...] = windows.dot(matrix).reshape(results.shape)
 
 
 def _filters_from_windows(xp: Any, wide: Any, back: Any, w: Window) -> Any:

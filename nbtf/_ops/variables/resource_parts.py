@@ -7,13 +7,12 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from nbtf._devices.base import Spec
 from nbtf._devices.cpu import CPU
 from nbtf._ops.arrays.index_writes import folded_at, joined_at, written_at
 from nbtf._ops.arrays.indexing import Masks, numpy_key
 from nbtf._ops.attributes import as_ints
 from nbtf._ops.op import Op, no_gradient, op
-from nbtf._ops.specs import bracketed
+from nbtf._ops.specs import bracketed, spec_of_first
 from nbtf._types import ALL, FLOATS, NUMBERS, DType, int32, int64
 from nbtf.errors import InvalidArgumentError
 
@@ -29,6 +28,7 @@ ORDERED = FLOATS | INDICES
     plain={"begin": as_ints, "end": as_ints, "strides": as_ints},
     resource=True,
     shares_memory=True,
+    infer=spec_of_first,
 )
 def ResourceStridedSliceAssign(
     xp: Any, resource: Any, value: Any, begin: Any, end: Any, strides: Any, masks: Masks
@@ -45,11 +45,6 @@ def ResourceStridedSliceAssign(
     return array
 
 
-@ResourceStridedSliceAssign.infer
-def _spec_of_resource(resource: Spec, *others: Spec, **attrs: Any) -> Spec:
-    return resource
-
-
 no_gradient(ResourceStridedSliceAssign)
 
 
@@ -61,7 +56,7 @@ def _scatter(type: str, join: Callable[..., Any], dtypes: frozenset[DType]) -> O
         return join(xp, resource, index(xp, resource, indices, updates), updates)
 
     kernel.__name__ = type
-    record = op("T I T -> T", T=dtypes, I=INDICES, resource=True, shares_memory=True, infer=_spec_of_resource)(kernel)
+    record = op("T I T -> T", T=dtypes, I=INDICES, resource=True, shares_memory=True, infer=spec_of_first)(kernel)
     no_gradient(record)
     return record
 

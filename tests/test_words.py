@@ -36,7 +36,7 @@ FINISHED = """
 AT_MOST = {
     "": 0,
     "_graph": 32,
-    "_ops": 51,
+    "_ops": 35,
     "_runtime": 17,
     "compat": 13,
     "notebook": 29,

@@ -120,7 +120,7 @@ class Decision:
         return tensors
 
     def subject(self, op: OpRecord, outputs: Sequence[Any]) -> OpSubject:
-        """Returns what a row of the log says about the op, with its results' shapes."""
+        """Returns the subject of the op's rows in the log, with its results' shapes."""
         key = tuple([output._array.shape for output in outputs])
         subject = self._subjects.get(key)
         if subject is None:

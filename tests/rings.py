@@ -21,22 +21,24 @@ USUAL_SEEDS = 20
 
 FAST_FOLDERS = """
     tests/autodiff tests/contract tests/data tests/devices tests/experimental tests/graph tests/io tests/keras
-    tests/notebook/stills tests/ops tests/recorded tests/runtime tests/surface tests/train
+    tests/ops tests/recorded tests/runtime tests/surface tests/train
     """.split()
 """Folders whose tests mostly compute in this process."""
 
 SLOW_FILES = frozenset(
     """
-    tests/autodiff/test_second_order.py tests/devices/test_collectives.py tests/devices/test_cuda_races.py
-    tests/devices/test_names_properties.py tests/graph/test_autograph.py tests/keras/test_datasets.py
-    tests/keras/test_traced_steps.py tests/ops/nn/test_layouts.py tests/ops/random/test_generator.py
+    tests/autodiff/test_arrays.py tests/autodiff/test_second_order.py tests/devices/test_collectives.py
+    tests/devices/test_cuda_races.py tests/devices/test_names_properties.py tests/devices/test_waiting.py
+    tests/graph/test_autograph.py tests/graph/test_every_op_in_a_function.py tests/graph/test_trace_events.py
+    tests/keras/test_added_losses.py tests/keras/test_datasets.py tests/keras/test_traced_steps.py
+    tests/keras/test_training_on_several.py tests/ops/nn/test_layouts.py tests/ops/random/test_generator.py
     tests/ops/test_on_fake_gpu.py tests/ops/variables/test_updates_by_threads.py tests/recorded/test_bfloat16.py
     tests/recorded/test_distributed.py tests/recorded/test_hostile.py tests/runtime/test_batches.py
     tests/runtime/test_changes.py tests/runtime/test_event_sequence.py tests/runtime/test_fitting.py
     tests/runtime/test_interleavings.py
     """.split()
 )
-"""Files in these folders that take more than two seconds, and the ops once more on a fake GPU."""
+"""Files in these folders that take longest; among them are the ops once more on a fake GPU and in functions."""
 
 STARTS_PROGRAMS = re.compile(r"subprocess|multiprocessing|os\.fork|jupyter_client|nbclient|Replay\(")
 """What the text of a file mentions if some of its tests start other programs."""

@@ -325,7 +325,7 @@ class _OwnPieces:
 
 
 def _own_pieces(device: Device) -> _OwnPieces | None:
-    """Returns the subject of entries about a device's memory; None if it has no account, or keeps a journal."""
+    """Returns the subject of entries about a device's memory; None if its memory is not tracked, or by a journal."""
     if device.memory is None or device.tells_pieces:
         return None
     return _subject_of((device,), _OwnPieces, device.memory, device.name)

@@ -52,7 +52,7 @@ _ROWS = np.dtype(
 _ENTRIES = np.dtype([("fact", "u4"), ("number", "i8"), ("in_use", "i8"), ("address", "i8")])
 
 Fact: TypeAlias = "tuple[Any, ...]"
-"""What rows have in common: their subject and call site.
+"""The common part of many rows: their subject and call site.
 
 For entries, it is their subject, pool, region, the bytes charged and requested, and the label.
 """

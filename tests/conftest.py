@@ -6,10 +6,13 @@ import gc
 import importlib
 import importlib.util
 import os
+import re
 import shutil
 import sys
+import tomllib
 from collections.abc import Generator, Iterator
 from contextlib import suppress
+from importlib import metadata
 from pathlib import Path
 from typing import Any
 
@@ -34,13 +37,36 @@ collect_ignore = ["colab"]
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    config.pluginmanager.import_plugin("tests.fixtures")  # already loaded, unless the options were replaced
+    for plugin in ("tests.fixtures", "tests.rings"):  # already loaded, unless the options were replaced
+        config.pluginmanager.import_plugin(plugin)
+    if os.environ.get("CI") and (missing := missing_packages()):
+        raise pytest.UsageError(f"tests would be skipped in continuous integration without {', '.join(missing)}")
     let_properties_take_their_time()
     if getattr(config.option, "numprocesses", None):
         for library in ("OMP", "OPENBLAS", "MKL"):  # one core per worker: more threads would only wait for each other
             os.environ.setdefault(f"{library}_NUM_THREADS", "1")
     if sys.dont_write_bytecode and hasattr(config, "cache"):
         keep_bytecode(config.cache.mkdir("bytecode"))
+
+
+def missing_packages() -> list[str]:
+    """Returns the packages that tests need and that are not installed.
+
+    These are the extras `lab` and `test`, and what the variable `NBTF_TESTS_NEED` names, such as `torch jax`.
+    """
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    extras = [*project["optional-dependencies"]["lab"], *project["optional-dependencies"]["test"]]
+    names = [re.split(r"[^\w-]", requirement)[0] for requirement in extras]
+    needed = [*names, *os.environ.get("NBTF_TESTS_NEED", "").split()]
+    return [name for name in needed if not is_installed(name)]
+
+
+def is_installed(package: str) -> bool:
+    try:
+        metadata.version(package)
+    except metadata.PackageNotFoundError:
+        return False
+    return True
 
 
 def let_properties_take_their_time() -> None:

@@ -100,11 +100,6 @@ class Faults:
 _LASTING = ("oom_always_above", "slow")
 
 
-def _by_road(device: Any, op: Any, inputs: Any, attrs: Any) -> Any:
-    """Closes the express lane: what goes wrong does so in `run`."""
-    raise LookupError
-
-
 @contextmanager
 def faults() -> Generator[Faults]:
     """A plan that holds for all simulated GPUs inside a `with`."""
@@ -115,13 +110,10 @@ def faults() -> Generator[Faults]:
 
     with (
         around("run", lambda run: _running(plan, run)),
-        around("quick", lambda quick: _by_road),
-        around("granted_lists", lambda granted_lists: _by_road),
         around("allocate", lambda allocate: _allocating(plan, allocate), BFCAllocator),
         around("copy_from", lambda copy: _copying(plan, copy)),
         around("get", lambda get: _waiting(plan, get)),
         around("put", lambda put: _waiting(plan, put)),
-        around("put_lasting", lambda put: _waiting(plan, put)),
         around("synchronize", lambda synchronize: _waiting(plan, synchronize)),
         around("time_of", lambda time_of: _timing(plan, time_of)),
     ):

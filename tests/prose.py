@@ -185,7 +185,8 @@ def _of_markdown(path: Path) -> Iterator[Text]:
 
 
 def _of_labels(path: Path) -> Iterator[Text]:
-    if path.name == "en.json" and path.parent.name == "words":
+    is_help = path.name in ("commands.json", "magics.json", "variables.json")
+    if is_help or (path.name == "en.json" and path.parent.name == "words"):
         for label in _leaves(json.loads(path.read_text(encoding="utf-8"))):
             yield Text(path, "labels", 0, label)
 

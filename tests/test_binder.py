@@ -1,4 +1,4 @@
-"""Is what Binder reads what it expects? `.ci/run` makes an environment of it, in which all tutorials run."""
+"""Is what Binder reads what it expects? `.ci/nightly` makes an environment of it, in which all tutorials run."""
 
 from __future__ import annotations
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -10,7 +11,7 @@ from pathlib import Path
 import hypothesis
 import pytest
 
-from tests.conftest import ROOT, browser_or_outcome, encodable
+from tests.conftest import ROOT, browser_or_outcome, encodable, missing_packages
 
 
 def test_the_examples_of_one_file_run_alone() -> None:
@@ -48,6 +49,23 @@ def test_without_a_browser_the_test_fails_where_ci_is_set(monkeypatch: pytest.Mo
 
     with pytest.raises(pytest.fail.Exception, match="one of chromium"):
         browser_or_outcome()
+
+
+def test_a_package_that_tests_need_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NBTF_TESTS_NEED", "pytest no-such-package")
+
+    assert "no-such-package" in missing_packages()
+    assert "pytest" not in missing_packages()
+
+
+def test_continuous_integration_runs_no_test_without_its_packages() -> None:
+    command = [sys.executable, "-m", "pytest", "-q", "-n0", "-p", "no:cacheprovider", "nbtf/debugging.py", __file__]
+    environ = os.environ | {"CI": "true", "NBTF_TESTS_NEED": "no-such-package"}
+
+    ended = subprocess.run(command, cwd=ROOT, env=environ, capture_output=True, text=True)
+
+    assert ended.returncode == pytest.ExitCode.USAGE_ERROR
+    assert "no-such-package" in ended.stderr
 
 
 def test_report_of_a_worker_has_no_half_of_a_pair_of_surrogates() -> None:

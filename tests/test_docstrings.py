@@ -22,7 +22,7 @@ NAMESPACES = [
     for name in (
         "callbacks constraints initializers layers losses metrics models optimizers optimizers.schedules regularizers"
     ).split()
-] + ["nbtf.compat._v1", "nbtf.compat._v1.layers", "nbtf.compat._v1.train"]
+] + ["nbtf.compat._v1", "nbtf.compat._v1.train"]
 
 WITH_EXAMPLES = ["nbtf.config", "nbtf.notebook", "nbtf.runtime"]
 """Namespaces in which every function, class and method has an example."""

@@ -11,7 +11,7 @@ import pytest
 
 from nbtf import _install
 from nbtf._install import INDEX, SOURCE, pip_install
-from nbtf.cli.install_cell import install_cell, is_install_cell
+from nbtf.cli.special_cells import install_cell, is_install_cell
 from tests.conftest import ROOT
 
 FROM_INDEX = re.compile(r"""pip install (?:-\S+ )*["'\\]*nbtf(?:\[[\w,]+\])?["'\\]*(?! @)(?:\s|$)""")

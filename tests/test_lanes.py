@@ -72,6 +72,9 @@ def test_every_search_is_run_at_night() -> None:
     modules = set(re.findall(r"python -m (tests[.\w]+)", text))
     commands = {".".join(file.parent.relative_to(ROOT).parts) for file in (ROOT / "tests").rglob("__main__.py")}
 
+    workflow = (ROOT / ".github" / "workflows" / "nightly.yml").read_text(encoding="utf-8")
+
     assert functions == set(searches.split())
+    assert searches.split() == re.findall(r"^ +- (\w+)$", workflow, re.MULTILINE)
     assert set() == commands - NO_SEARCHES - modules
     assert [] == [module for module in modules if find_spec(module) is None]

@@ -23,10 +23,12 @@ def by_file(ids: Iterable[str]) -> dict[str, list[str]]:
     return files
 
 
+@pytest.mark.nightly  # with several workers, xdist compares them, too
 def test_every_process_collects_the_same_tests(request: pytest.FixtureRequest) -> None:
     items = [item for item in request.session.items if TESTS in item.path.parents]
     files = sorted({str(item.path) for item in items})
-    command = [sys.executable, "-m", "pytest", "--collect-only", "-q", "-n0", "-p", "no:cacheprovider", *files]
+    options = ["-n0", "-p", "no:cacheprovider", "-m", request.config.option.markexpr]
+    command = [sys.executable, "-m", "pytest", "--collect-only", "-q", *options, *files]
     environ = os.environ | {"PYTHONHASHSEED": "1" if os.environ.get("PYTHONHASHSEED") != "1" else "2"}
 
     listed = subprocess.run(command, cwd=request.config.rootpath, env=environ, capture_output=True, text=True)

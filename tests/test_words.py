@@ -38,9 +38,9 @@ AT_MOST = {
     "_graph": 32,
     "_ops": 51,
     "_record": 4,
-    "_runtime": 7,
-    "compat": 16,
-    "notebook": 38,
+    "_runtime": 10,
+    "compat": 13,
+    "notebook": 29,
     "runtime": 1,
     "test": 1,
 }

@@ -19,10 +19,10 @@ from sphinx.pycode import ModuleAnalyzer
 
 import nbtf
 from nbtf.cli.images import copy_images
-from nbtf.cli.install_cell import is_install_cell
 from nbtf.cli.notebook_file import read, write
+from nbtf.cli.special_cells import is_install_cell
 from nbtf.cli.variables import VARIABLES
-from nbtf.notebook.magics.export_schema import export_schema
+from nbtf.notebook.magics.export import export_schema
 from nbtf.notebook.session import SESSIONS
 
 CHAPTERS = ("Functions", "Values", "Classes", "Records")

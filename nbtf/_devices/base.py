@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from types import ModuleType
 from typing import Any, NamedTuple, Protocol, TypeAlias
 
@@ -176,14 +177,6 @@ class Device(ABC):
     """Whether a variable update writes into its memory, so that a tensor sharing the memory needs a copy first."""
     first_use: FirstUse | None = None
     """The kernels that it has compiled; None if it compiles none."""
-    lane: bool = False
-    """Whether it has a `quick` method for express lanes; for plain ops on the CPU, this is NumPy itself."""
-    lists_in_lane: bool = False
-    """Whether its lane also serves ops with list inputs or several results; it then has `granted_lists`."""
-    records_in_lane: bool = False
-    """Whether its lane works during recordings: its journal records the pieces, and its times are modelled."""
-    is_exact: bool = False
-    """Whether its accounting equals TensorFlow's to the byte; then no lane may keep memory longer than the road."""
     tells_pieces: bool = False
     """Whether it keeps a journal of the pieces of its memory; see `journal.py`."""
     dlpack_device: tuple[int, int] = (1, 0)
@@ -199,7 +192,7 @@ class Device(ABC):
     constants: dict[Any, Any]
     """Scalars that an express lane caches; they are freed with the device."""
 
-    @property
+    @cached_property
     def short_name(self) -> str:
         """The short name, such as `GPU:1`; for a device of another process, the task precedes it."""
         return short_name(self.name)
@@ -219,10 +212,6 @@ class Device(ABC):
                 f"{self.name} does not support bfloat16. Use tf.float16 or tf.float32 there, or the CPU "
                 '(with tf.device("CPU:0")).'
             )
-
-    def put_lasting(self, array: np.ndarray[Any, Any], label: Label) -> Buffer:
-        """Copies in a host array that never changes."""
-        return self.put(array, label)
 
     @abstractmethod
     def get(self, buffer: Buffer) -> np.ndarray[Any, Any]:

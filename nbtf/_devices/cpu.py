@@ -22,14 +22,13 @@ class CPU(Device):
 
     type = "CPU"
     xp = np
-    on_host = lane = True
+    on_host = True
 
     def __init__(self, index: int, task: str = LOCAL_TASK) -> None:
         """Creates `CPU:index` of a process."""
         self.index, self.task = index, task
         self.name = full_name("CPU", index, task)
         self.constants = {}
-        self._functions: dict[Any, Callable[..., Any]] = {}
         keep_freed_memory()
 
     def put(self, array: np.ndarray[Any, Any], label: Label | None = None) -> Buffer:
@@ -70,14 +69,6 @@ class CPU(Device):
         if results.__class__ is tuple or results.__class__ is list:
             return [buffer_of(np.asarray(array)) for array in results]
         return [buffer_of(np.asarray(results))]
-
-    def quick(self, op: Any, inputs: tuple[Any, ...], attrs: tuple[Any, ...]) -> tuple[Any, Any]:
-        """Serves the express lane: returns the op's single result array, and None because memory is not accounted."""
-        function = self._functions.get(op)
-        if function is None:
-            function = self._functions[op] = bound(op)
-        array = function(*[buffer._array for buffer in inputs], *attrs)
-        return (array if array.__class__ is np.ndarray else np.asarray(array)), None
 
     def synchronize(self) -> None:
         """Does nothing: NumPy has finished when it returns."""

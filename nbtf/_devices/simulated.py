@@ -19,7 +19,6 @@ from nbtf._devices.base import (
     Made,
     Runnable,
     Spec,
-    arrays_of,
     buffer_of,
     nbytes_of,
 )
@@ -29,9 +28,8 @@ from nbtf._devices.cards import PhysicalGPU
 from nbtf._devices.collectives import COLLECTIVE
 from nbtf._devices.lent import memory_of_lent
 from nbtf._devices.limits import garbage_collection, is_decided_by, memory_limit, resolve_growth
-from nbtf._devices.simulated_account import WORTH_A_LOOK
+from nbtf._devices.simulated_account import WORTH_A_LOOK, ChargedGPU
 from nbtf._devices.simulated_account import MemoryPlan as MemoryPlan
-from nbtf._devices.simulated_lane import LaneGPU, copy_if_shared
 from nbtf._devices.sites import CallSite, Site
 from nbtf._types import as_dtype, float32
 
@@ -85,7 +83,7 @@ def build_gpu(index: int, card: PhysicalGPU, memory: MemoryPlan, alone: bool) ->
     return SimulatedGPU(index, card, memory, alone and memory_of_lent(card) is None)
 
 
-class SimulatedGPU(LaneGPU):
+class SimulatedGPU(ChargedGPU):
     """One logical GPU on a simulated card.
 
     It owns its arrays: inputs and outputs are copied. Memory is requested from the allocator before host memory is
@@ -93,15 +91,11 @@ class SimulatedGPU(LaneGPU):
     """
 
     xp = np
-    simulated = models_time = updates_in_place = tells_pieces = is_exact = True
+    simulated = models_time = updates_in_place = tells_pieces = True
 
     def put(self, array: np.ndarray[Any, Any], label: Label | None = None) -> Buffer:
         """Copies a host array in."""
         return self._copied_in(array, array.copy, label)
-
-    def put_lasting(self, array: np.ndarray[Any, Any], label: Label) -> Buffer:
-        """Charges an array that never changes; it need not be copied, because sharing it cannot be noticed."""
-        return buffer_of(array, self._charge(array.nbytes, label, copied=True))
 
     def copy_from(self, source: Device, buffer: Buffer, label: Label | None = None) -> Buffer:
         """Copies a buffer of another device to this one."""
@@ -138,7 +132,7 @@ class SimulatedGPU(LaneGPU):
         """Runs a kernel with NumPy, after the allocator has granted its results."""
         if self._scratch is None:
             self._map_first()
-        arrays = arrays_of(buffers)
+        arrays = [[buffer._array for buffer in each] if each.__class__ is list else each._array for each in buffers]
         if op.shares_memory:
             return [buffer_of(array, _hold_shown(array, buffers)) for array in self._results(op, arrays, attrs)]
         allocations: list[Chunk | None] = []
@@ -201,7 +195,7 @@ class SimulatedGPU(LaneGPU):
                 if None in shape:
                     return
                 nbytes, label = self._new_request(op, cast("tuple[int, ...]", shape), dtype, site)
-            chunk = self.allocator.allocate(nbytes, label)
+            chunk = (self._allocator or self._open()).allocate(nbytes, label)
             if chunk is None and nbytes:
                 raise self._card_is_full(nbytes, label)
             allocations.append(chunk)
@@ -218,7 +212,7 @@ class SimulatedGPU(LaneGPU):
             owner = array if array.base is None else array.base
             for input_array in arrays:
                 if owner is input_array or input_array.__class__ is list or owner is input_array.base:
-                    array = copy_if_shared(array, arrays)
+                    array = _copy_if_shared(array, arrays)
                     break
             allocation = allocations[number] if number < len(allocations) else None
             if (array.nbytes != allocation._block.requested) if allocation is not None else array.nbytes:
@@ -227,7 +221,9 @@ class SimulatedGPU(LaneGPU):
                 label = Label(op.type, as_dtype(array.dtype).name, array.shape, site)
                 allocation = self._charge(array.nbytes, label)
                 allocations.append(allocation)
-            owning_buffers.append(buffer_of(array, allocation))
+            buffer = Buffer()
+            buffer._array, buffer._allocation = array, allocation
+            owning_buffers.append(buffer)
         return owning_buffers
 
 
@@ -244,3 +240,17 @@ def _first(op: Runnable, specs: Sequence[Spec] | None, error: MemoryError) -> tu
         shape, dtype = getattr(error, "shape", ()), as_dtype(getattr(error, "dtype", float32))
     lengths = cast("tuple[int, ...]", shape)
     return math.prod(lengths) * dtype.size, Label(op.type, dtype.name, lengths)
+
+
+def _copy_if_shared(array: Any, inputs: list[Any]) -> Any:
+    """Returns a copy of an array that shares an input's memory; any other array is returned unchanged.
+
+    On a card, a slice or a transposed matrix is a new array and does not keep the whole input alive.
+    """
+    owner = array if array.base is None else array.base
+    for input_array in inputs:
+        if input_array.__class__ is list:
+            array = _copy_if_shared(array, input_array)
+        elif owner is input_array or owner is input_array.base:
+            return array.copy()
+    return array

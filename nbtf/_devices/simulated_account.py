@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple, TypeAlias, cast
+from collections.abc import Sequence
+from typing import NamedTuple, cast
 
 from nbtf._devices import exhausted
 from nbtf._devices.base import GPU, Label, Runnable
@@ -36,10 +36,6 @@ _REMEMBERED = 4096
 """Number of op requests that are cached, with the labels of their results."""
 _SURELY_FITS = 1 << 20
 """A card and a limit of this size have room for the scratch buffer, whatever is requested later."""
-
-
-QuickRequest: TypeAlias = "tuple[Callable[..., Any], int, Label]"
-"""The lane's data for an op: its function, and bytes and label of its result."""
 
 
 class MemoryPlan(NamedTuple):
@@ -94,9 +90,6 @@ class ChargedGPU(GPU):
         self._is_late = False
         """Whether the first read must map memory, as if it had been mapped earlier."""
         self._requests: dict[tuple[object, ...], tuple[int, Label]] = {}
-        self._quick: dict[tuple[object, ...], QuickRequest] = {}
-        self.list_requests: dict[tuple[object, ...], Any] = {}
-        self._functions: dict[Any, Callable[..., Any]] = {}
         self._journal: Journal | None = None
         self._unlooked = 0
         self._look_again = 0.0

@@ -8,8 +8,7 @@ from typing import Any
 
 from nbtf._frameworks import FRAMEWORKS
 from nbtf._frameworks.base import Framework, Listening
-from nbtf._frameworks.importing import on_import
-from nbtf._frameworks.new_threads import on_new_threads
+from nbtf._frameworks.importing import on_import, on_new_threads
 
 
 def watchable(module: str) -> type[Framework]:

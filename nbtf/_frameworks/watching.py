@@ -8,8 +8,7 @@ from typing import NamedTuple
 
 from nbtf._frameworks import FRAMEWORKS, library_name
 from nbtf._frameworks.base import Activity, Framework, Pool
-from nbtf._frameworks.importing import on_import
-from nbtf._frameworks.new_threads import on_new_threads
+from nbtf._frameworks.importing import on_import, on_new_threads
 from nbtf._runtime.expectations import MemoryUse
 
 SINCE_START = "of the whole process: {} reports no peak for a block"

@@ -7,7 +7,9 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from nbtf._devices.cpu import CPU
+from nbtf._graph.calling import leaves_of_call
 from nbtf._graph.function_graph import FunctionGraph
+from nbtf._graph.operation import mapped
 from nbtf._graph.plan import Plan, scope_at
 from nbtf._graph.signature import (
     ArgumentType,
@@ -30,8 +32,9 @@ from nbtf._ops.structure import map_structure
 from nbtf._ops.variables.variable import Variable
 from nbtf._runtime.context import CURRENT
 from nbtf._runtime.conversion import as_tensor
+from nbtf._runtime.lanes import set_watched
 from nbtf._runtime.phases import current_words, restore_words
-from nbtf._runtime.scopes import EMPTY, HERE, SCOPE
+from nbtf._runtime.scopes import EMPTY, SCOPE
 from nbtf._runtime.tensor import Tensor
 from nbtf._shapes import TensorShape, TensorSpec
 from nbtf._types import int32
@@ -72,7 +75,7 @@ class ConcreteFunction:
         outer = SCOPE() or EMPTY
         graph.compute = lambda inner, tensor: self._compute(inner, tensor, leaves)
         try:
-            HERE.watched = True  # so that the steps keep their phase and layer
+            set_watched(True)  # so that the steps keep their phase and layer
             with inside(outer.with_(graph=graph, tapes=(), request=None)):
                 groups = [leaf_types(argument, name) for argument, name in zip(self.types, self.names, strict=True)]
                 leaf_names = [leaf for argument in groups for leaf in argument]
@@ -85,7 +88,7 @@ class ConcreteFunction:
                 self._structure = self._split(result, function)
                 graph.settle()
         finally:
-            HERE.watched = CURRENT.context.watched or outer.graph.__class__ is FunctionGraph
+            set_watched(CURRENT.context.watched or outer.graph.__class__ is FunctionGraph)
             graph.compute = None
             graph.is_finished = True
         self._plan = Plan(graph, self._results, self._stand_ins)
@@ -150,8 +153,6 @@ class ConcreteFunction:
         Raises:
           TypeError: if the arguments do not fit the function.
         """
-        from nbtf._graph.calling import leaves_of_call
-
         return self.run(leaves_of_call(self, args, kwargs))
 
     def run(self, leaves: Sequence[Any]) -> Any:
@@ -249,7 +250,7 @@ class ConcreteFunction:
         return "\n".join(lines)
 
     def _shown_result(self) -> str:
-        return _shown_structure(self._structure, self._results)
+        return "None" if self._structure is None else type_text(_typed(self._structure, self._results))
 
     def __str__(self) -> str:
         """Returns the signature."""
@@ -286,15 +287,6 @@ def _joined(structure: Any, values: Sequence[Any]) -> Any:
     return None if structure is None else values[structure]
 
 
-def _shown_structure(structure: Any, tensors: Sequence[GraphTensor]) -> str:
-    if structure is None:
-        return "None"
-    if isinstance(structure, StructureType):
-        types = [_typed(component, tensors) for component in structure.items]
-        return type_text(structure._replace(items=tuple(types)))
-    return type_text(_typed(structure, tensors))
-
-
 def _typed(structure: Any, tensors: Sequence[Any]) -> Any:
     if isinstance(structure, StructureType):
         return structure._replace(items=tuple([_typed(component, tensors) for component in structure.items]))
@@ -308,14 +300,18 @@ def repeated(plan: Plan, leaves: Sequence[Any], graph: FunctionGraph) -> list[An
     counterparts: dict[int, Any] = {id(inner): leaf for inner, leaf in zip(plan.arguments, leaves, strict=True)}
     counterparts |= {id(inner): outer for outer, inner in plan.graph.captures.values()}
     caller = current_words()
+
+    def counterpart(value: Any) -> Any:
+        return counterparts.get(id(value), value)
+
     try:
         for step in plan.steps:
             if step.__class__ is EndStep:
                 counterparts.pop(id(step.inputs[0]), None)
                 continue
             step.words.say(caller)  # a step keeps its line and its phase
-            inputs = [_counterpart(value, counterparts) for value in step.inputs]
-            attrs = {name: _counterpart(value, counterparts) for name, value in step.attrs.items()}
+            inputs = [mapped(counterpart, value) for value in step.inputs]
+            attrs = {name: mapped(counterpart, value) for name, value in step.attrs.items()}
             with inside(scope_at((step.request, step.replica), SCOPE())):
                 outputs = step.add_to(graph, inputs, attrs)
             counterparts.update({id(inner): outer for inner, outer in zip(step.outputs, outputs, strict=True)})
@@ -323,10 +319,3 @@ def repeated(plan: Plan, leaves: Sequence[Any], graph: FunctionGraph) -> list[An
     finally:
         restore_words(caller)
     return [counterparts[id(result)] for result in plan.result_tensors]
-
-
-def _counterpart(value: Any, counterparts: dict[int, Any]) -> Any:
-    if value.__class__ is list or value.__class__ is tuple:
-        items: Any = value
-        return items.__class__([_counterpart(item, counterparts) for item in items])
-    return counterparts.get(id(value), value)

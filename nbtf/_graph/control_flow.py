@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -331,3 +332,6 @@ def _check_turn(start: Any, spec: Spec, result: GraphTensor) -> None:
             "iteration. To allow the shape to vary across iterations, use the `shape_invariants` argument of "
             "tf.while_loop to specify a less-specific shape."
         )
+
+
+FunctionGraph.control_flow = sys.modules[__name__]

@@ -3,30 +3,25 @@
 from __future__ import annotations
 
 import functools
-import inspect
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from copy import copy
 from typing import Any
 from weakref import WeakKeyDictionary
 
+from nbtf._graph.autograph.conversion import convert
 from nbtf._graph.concrete_function import ConcreteFunction, as_result
 from nbtf._graph.function_graph import FunctionGraph
-from nbtf._graph.handles import is_spec, stand_in
+from nbtf._graph.parameters import Parameters, check_fits, check_specs
 from nbtf._graph.retracing import call_history
-from nbtf._graph.signature import ArgumentType, accepts, check_values, generalized, leaf_types, type_of, type_text
-from nbtf._graph.tensor import GraphTensor
+from nbtf._graph.signature import ArgumentType, accepts, generalized, leaf_types
 from nbtf._graph.trace_event import tell_trace
 from nbtf._graph.untraceable import needs_values
 from nbtf._locks import new_lock
-from nbtf._ops.structure import flatten, is_nested, map_structure, pack_sequence_as
+from nbtf._ops.structure import map_structure
 from nbtf._runtime.context import CURRENT
-from nbtf._runtime.conversion import as_tensor
 from nbtf._runtime.logger import get_logger
 from nbtf._runtime.scopes import EMPTY, SCOPE, Scope
 from nbtf._runtime.tensor import Tensor
-from nbtf._shapes import TensorShape, TensorSpec
-from nbtf._types import DType
-from nbtf.errors import OperatorNotAllowedInGraphError
 
 Arguments = dict[str, Any]
 """The arguments of a call by name, including defaults."""
@@ -48,7 +43,7 @@ class Traces:
         """Traces by the types of calls, which may be narrower."""
         self.of_tensors: dict[Key, ConcreteFunction] = {}
         """Traces by dtypes and shapes only, for calls whose arguments are all tensors."""
-        self.signature: inspect.Signature | None = None
+        self.parameters: Parameters | None = None
         self.count = 0
         self.has_been_called = False
         self.lock = new_lock()
@@ -117,7 +112,7 @@ class Function:
         is_new = False
         if concrete is None:
             count = self._traces.count
-            concrete, leaves = self._concrete(self._bind(args, kwargs), scope)
+            concrete, leaves = self._concrete(self._parameters().bind(args, kwargs), scope)
             if key is not None and len(leaves) == len(args):
                 self._traces.of_tensors[key] = concrete
             is_new = count != self._traces.count
@@ -196,57 +191,14 @@ class Function:
             args = self.input_signature
         if self._traces.replacements != CURRENT.context.replacements:
             self._traces.begin_anew(CURRENT.context.replacements)
-        arguments = self._bind(args, kwargs)
+        arguments = self._parameters().bind(args, kwargs)
         return self._concrete(arguments, SCOPE() or EMPTY, is_called=False)[0]
 
-    # Arguments
-
-    def _bind(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Arguments:
-        """Returns the arguments by name, converted to the tensors of the signature.
-
-        Raises:
-          TypeError: if they do not fit the function or the signature; the text is TensorFlow's.
-        """
-        signature = self._traces.signature = self._traces.signature or inspect.signature(self.python_function)
-        try:
-            bound = signature.bind(*args, **kwargs)
-            bound.apply_defaults()
-            if self.input_signature is not None:
-                for (name, value), spec in zip(list(bound.arguments.items()), self._specs(signature), strict=False):
-                    bound.arguments[name] = _cast(value, spec)
-                for parameter in self._captured(signature):
-                    check_values(bound.arguments[parameter.name], type_of(parameter.default, []))
-        except (TypeError, ValueError) as error:
-            raise TypeError(
-                f"Binding inputs to tf.function failed due to `{error}`. "
-                f"Received args: {args} and kwargs: {kwargs} for signature: ({self._shown(signature)})."
-            ) from None
-        return bound.arguments
-
-    def _specs(self, signature: inspect.Signature) -> Sequence[Any]:
-        """Returns the spec of each parameter from the input signature; `*args` gets all remaining specs."""
-        specs: tuple[Any, ...] = self.input_signature or ()
-        starred = inspect.Parameter.VAR_POSITIONAL
-        numbers = [n for n, parameter in enumerate(signature.parameters.values()) if parameter.kind is starred]
-        return (*specs[: numbers[0]], specs[numbers[0] :]) if specs and numbers else specs
-
-    def _captured(self, signature: inspect.Signature) -> list[inspect.Parameter]:
-        """Returns the parameters that the input signature does not cover: they keep their defaults."""
-        parameters = list(signature.parameters.values())[len(self._specs(signature)) :]
-        return [parameter for parameter in parameters if parameter.default is not parameter.empty]
-
-    def _shown(self, signature: inspect.Signature) -> str:
-        specs: list[Any] = list(self.input_signature or ())
-        parts: list[str] = []
-        for number, parameter in enumerate(signature.parameters.values()):
-            text = str(parameter).partition(":")[0].partition("=")[0]
-            if number < len(specs):
-                text += f": {specs[number]}"
-            elif parameter.default is not parameter.empty:
-                literal = f": {type_text(type_of(parameter.default, []))} = " if specs else "="
-                text += f"{literal}<captured_default_value>"
-            parts.append(text)
-        return ", ".join(parts)
+    def _parameters(self) -> Parameters:
+        parameters = self._traces.parameters
+        if parameters is None:
+            parameters = self._traces.parameters = Parameters(self.python_function, self.input_signature)
+        return parameters
 
     # Tracing
 
@@ -255,7 +207,7 @@ class Function:
     ) -> tuple[ConcreteFunction, list[Any]]:
         """Returns the trace for arguments, and the tensors and variables in them."""
         leaves: list[Any] = []
-        types = self._types(arguments, leaves)
+        types = self._parameters().types(arguments, leaves)
         surroundings = getattr(scope.strategy, "strategy", scope.strategy), scope.replica
         traces = self._traces
         concrete = traces.dispatched.get((surroundings, types))
@@ -265,15 +217,6 @@ class Function:
                 traces.dispatched[surroundings, types] = concrete
                 traces.has_been_called |= is_called
         return concrete, leaves
-
-    def _types(self, arguments: Arguments, leaves: list[Any]) -> tuple[ArgumentType, ...]:
-        """Returns the types of the arguments; those of the input signature, if it is given."""
-        types: list[ArgumentType] = []
-        specs = self._specs(self._traces.signature) if self.input_signature and self._traces.signature else ()
-        for number, value in enumerate(arguments.values()):
-            argument = type_of(stand_in(value), leaves)
-            types.append(_as_specified(argument, specs[number]) if number < len(specs) else argument)
-        return tuple(types)
 
     def _dispatch(self, types: tuple[ArgumentType, ...], surroundings: Any) -> ConcreteFunction | None:
         """Returns an existing trace for wider types."""
@@ -289,11 +232,9 @@ class Function:
         traces = self._traces
         if self._reduces_retracing:
             types = self._widened(types, surroundings)
-        function = self._python_function_to_trace()
-        concrete: ConcreteFunction | None = None
-        signature = inspect.signature(self.python_function)
+        function = convert(self.python_function) if self._autograph else self.python_function
+        concrete = self._new_concrete(arguments, types)
         if self._limit is not None and len(traces.concrete) >= self._limit:
-            concrete = ConcreteFunction(self._graph(), list(arguments), types, signature)
             concrete.is_traced = False
             return concrete
         earlier = [general for around, general in traces.concrete if around == surroundings]
@@ -302,43 +243,30 @@ class Function:
         for makes_variables in (not traces.has_been_called, False):
             traces.count += 1
             tell_trace(self.name, traces.count, list(arguments), types, alike, has_made_variables)
-            graph = self._graph()
-            graph.makes_variables = makes_variables
-            concrete = ConcreteFunction(graph, list(arguments), types, signature)
+            concrete = self._new_concrete(arguments, types)
+            concrete.graph.makes_variables = makes_variables
             try:
                 concrete.trace(function, leaves)
             except Exception as error:
-                if not needs_values(error, _has_open_lengths(types)) and not (
-                    self._autograph
-                    and function is self.python_function
-                    and isinstance(error, OperatorNotAllowedInGraphError)
-                ):
+                if not needs_values(error, _has_open_lengths(types)):
                     raise
                 get_logger().warning(
                     "nbtf: tf.function %r is not traced but run as it is: %s", self.name, str(error).partition("\n")[0]
                 )
                 concrete.is_traced = False
                 break
-            traces.has_been_called = traces.has_been_called or bool(graph.variables)
-            has_made_variables = bool(graph.variables)
+            has_made_variables = bool(concrete.graph.variables)
+            traces.has_been_called |= has_made_variables
             if not has_made_variables:
                 break
-        assert concrete is not None
         traces.concrete[surroundings, types] = concrete
         return concrete
 
-    def _python_function_to_trace(self) -> Callable[..., Any]:
-        """Returns the function with its conditions and loops over tensors converted."""
-        if not self._autograph:
-            return self.python_function
-        from nbtf._graph.autograph.conversion import convert
-
-        return convert(self.python_function)
-
-    def _graph(self) -> FunctionGraph:
+    def _new_concrete(self, arguments: Arguments, types: tuple[ArgumentType, ...]) -> ConcreteFunction:
         scope = SCOPE()
         outer = None if scope is None or scope.graph.__class__ is not FunctionGraph else scope.graph
-        return FunctionGraph(self.name, outer)
+        graph = FunctionGraph(self.name, outer)
+        return ConcreteFunction(graph, list(arguments), types, self._parameters().signature)
 
     def _widened(self, types: tuple[ArgumentType, ...], surroundings: Any) -> tuple[ArgumentType, ...]:
         """Returns types that also accept calls like the earlier traced ones."""
@@ -365,48 +293,6 @@ def _key_of_tensors(args: tuple[Any, ...], scope: Scope) -> Key | None:
 def _has_open_lengths(types: Sequence[ArgumentType]) -> bool:
     leaves = [leaf for argument in types for _, leaf in leaf_types(argument, "")]
     return any([leaf.lengths is None or None in leaf.lengths for leaf in leaves])
-
-
-def _as_specified(argument: ArgumentType, spec: Any) -> ArgumentType:
-    """Returns the type that the signature specifies for an argument."""
-    return type_of(stand_in(spec), []) if all([is_spec(leaf) for leaf in flatten(spec)]) else argument
-
-
-def _cast(value: Any, spec: Any) -> Any:
-    """Returns an argument converted to its spec.
-
-    Raises:
-      TypeError: if it does not fit.
-    """
-    if is_nested(spec):
-        if isinstance(spec, Mapping) and not (isinstance(value, Mapping) and {*value} == {*spec}):
-            raise TypeError(f"{value} has different keys with the TraceType Dict[{spec}].")
-        if _are_tuples_of_one_length(value, spec):
-            return _cast_tuple(value, spec)
-        parts = flatten(value)
-        if len(parts) != len(flatten(spec)):
-            raise TypeError(f"Can not cast {value!r} to {spec}")
-        return pack_sequence_as(value, [_cast(part, s) for part, s in zip(parts, flatten(spec), strict=True)])
-    if isinstance(value, TensorSpec) and isinstance(spec, TensorSpec):
-        tensor: Any = value
-    elif not isinstance(spec, TensorSpec):
-        if not spec.is_compatible_with(value):
-            raise TypeError(f"Can not cast {value!r} to {spec}")
-        return value
-    else:
-        tensor = value if isinstance(value, Tensor | GraphTensor) else as_tensor(value, spec.dtype)
-    if not (spec.dtype is tensor.dtype and spec.shape.is_compatible_with(tensor.shape)):
-        raise TypeError(f"Can not cast {TensorSpec(tensor.shape, tensor.dtype)} to {spec}")
-    return tensor
-
-
-def _are_tuples_of_one_length(value: Any, spec: Any) -> bool:
-    return value.__class__ is tuple and spec.__class__ is tuple and len(value) == len(spec)
-
-
-def _cast_tuple(value: Any, spec: Any) -> Any:
-    """Returns a tuple converted to its spec; a list in it may become a tensor."""
-    return tuple(map(_cast, value, spec))
 
 
 def function(
@@ -460,47 +346,14 @@ def function(
     array([6., 8.], dtype=float32)
     """
     if input_signature is not None:
-        _check_signature(input_signature)
+        check_specs(input_signature)
 
     def mark(python_function: Any) -> Any:
         if not callable(python_function):
             raise TypeError(f"{python_function!r} is not a callable object")
         if input_signature is not None:
-            _check_fits(python_function, input_signature)
+            check_fits(python_function, input_signature)
         specs = None if input_signature is None else tuple(input_signature)
         return Function(python_function, specs, bool(reduce_retracing or experimental_relax_shapes), autograph)
 
     return mark if func is None else mark(func)
-
-
-def _check_signature(input_signature: Any) -> None:
-    if not isinstance(input_signature, list | tuple):
-        raise TypeError(f"input_signature must be either a tuple or a list, got {type(input_signature)}.")
-    strange = [spec for spec in flatten(input_signature) if not _is_spec(spec)]
-    if strange:
-        raise TypeError(
-            "input_signature must be a possibly nested sequence of TensorSpec objects, got invalid args "
-            f"{input_signature} with types {[type(spec) for spec in strange]}."
-        )
-
-
-def _is_spec(value: Any) -> bool:
-    return hasattr(value, "is_compatible_with") and not isinstance(value, DType | TensorShape)
-
-
-def _check_fits(python_function: Any, input_signature: Any) -> None:
-    try:
-        parameters = list(inspect.signature(python_function).parameters.values())
-    except ValueError:
-        return  # some C functions have no signature
-    if any(parameter.kind is parameter.VAR_POSITIONAL for parameter in parameters):
-        return
-    named = [parameter for parameter in parameters if parameter.kind is not parameter.VAR_KEYWORD]
-    if named and named[0].name == "self":
-        named = named[1:]
-    extra = len(input_signature) - len(named)
-    if extra > 0:
-        raise TypeError(f"input_signature contains {extra} extra type constraints.")
-    missing = [parameter.name for parameter in named[len(input_signature) :] if parameter.default is parameter.empty]
-    if missing:
-        raise TypeError(f"input_signature missing type constraint for {missing[0]}")

@@ -6,34 +6,27 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NoReturn
 from weakref import ref
 
-from nbtf._devices.base import Spec
 from nbtf._devices.cpu import CPU
 from nbtf._graph.composite import Composite
-from nbtf._graph.open_gradient import OpenGradient, has_open_lengths, has_tensors
-from nbtf._graph.operation import PLACEHOLDER, Operation, flat
-from nbtf._graph.seeds import GraphStream, seeds_of
-from nbtf._graph.shapes import Known, spec_of
+from nbtf._graph.host_inputs import holds_tensors
+from nbtf._graph.open_gradient import OpenGradient, has_open_lengths
+from nbtf._graph.operation import PLACEHOLDER, Operation, flat, mapped
+from nbtf._graph.seeds import FunctionSeeds
+from nbtf._graph.shapes import Known
 from nbtf._graph.signature import tensors_taken
 from nbtf._graph.steps import CompositeStep, ConstantStep, EndStep, GivenValue, OpStep, Step, UpdateStep
 from nbtf._graph.tensor import GraphTensor
-from nbtf._graph.trace import Trace
+from nbtf._graph.trace import SINGLETON, CapturingTrace, value_read
 from nbtf._graph.trial import inside, outside
 from nbtf._ops.op import Op
 from nbtf._ops.random.streams import seeds
 from nbtf._ops.variables.creation import made
 from nbtf._ops.variables.resource import VarHandleOp
+from nbtf._ops.variables.variable import Variable
 from nbtf._runtime.scopes import EMPTY, SCOPE
-from nbtf._runtime.seeds import Seeds
 from nbtf._runtime.tensor import Tensor
 from nbtf._shapes import TensorShape
 from nbtf._types import DType, variant
-
-_SINGLETON = (
-    "tf.function only supports singleton tf.Variables created on the first call. Make sure the tf.Variable is only "
-    "created once or created outside tf.function. See "
-    "https://www.tensorflow.org/guide/function#creating_tfvariables for more information."
-)
-
 
 _ADVICE = (
     "You can attempt the following resolutions to the problem: If you are running in Graph mode, use Eager execution "
@@ -49,38 +42,18 @@ _RECORDING = TensorShape(()), variant
 """Name of the last output of a composite, which its backward pass takes."""
 
 
-class FunctionSeeds:
-    """The random state while a function is traced: each op of the trace has its own random stream."""
-
-    def __init__(self, outer: Seeds) -> None:
-        """Stores the program's random state, whose global seed is used."""
-        self._outer = outer
-        self._unseeded = 0
-
-    def stream(self, purpose: Any, op_seed: int | None) -> GraphStream:
-        """Returns the seeds of an op; ops without their own seed are counted."""
-        counts = self._outer._seed is not None and op_seed is None
-        self._unseeded += counts
-        return GraphStream(*seeds_of(self._outer._seed, op_seed, self._unseeded - counts))
-
-    def __getattr__(self, name: str) -> Any:
-        """Returns an attribute of the program's random state, such as its generator."""
-        return getattr(self._outer, name)
-
-
-class FunctionGraph(Trace):
+class FunctionGraph(CapturingTrace):
     """A graph that keeps the steps of a function, so that a plan can run them again.
 
     Ops on variables are recorded like others and leave the variable unchanged. Tensors from outside, eager ones or
     those of an enclosing function, are its captures.
     """
 
-    silent = True
-    """Whether observers receive no events from the scope."""
     building_function = True
-    compares_elements = True
     device: Any = None
     """`tf.device` opens a scope; the steps keep the device that it requests."""
+    control_flow: Any
+    """The module with branches and loops over its tensors, which sets it."""
 
     def __init__(self, name: str, outer: FunctionGraph | None = None) -> None:
         """Starts without steps.
@@ -93,8 +66,6 @@ class FunctionGraph(Trace):
         self.name = name
         self.outer = outer
         self.steps: list[Step] = []
-        self.captures: dict[int, tuple[Any, GraphTensor]] = {}
-        """Captured tensors: their counterparts in this graph, by the id of the original."""
         self.handles: dict[int, Any] = {}
         """The captured tensors as the program has them."""
         self.variables: list[Any] = []
@@ -132,69 +103,55 @@ class FunctionGraph(Trace):
         if self.is_finished:
             raise self.refuse(next(value for value in flat(inputs) if value.__class__ is GraphTensor))
         if op is VarHandleOp:
-            raise ValueError(_SINGLETON)
-        tensors, taken = self._convert(op, inputs)
-        attrs_heard = {key: self._frozen(self._as_tensors(_read(value))) for key, value in attrs.items()}
-        attrs = {key: _originals(value) for key, value in attrs_heard.items()}
-        if op.resource:
-            return self._add_on_variable(op, tensors, taken, attrs, name)
-        result = super().add(op, [self._own(value) for value in tensors], self._own_attrs(attrs), name)
-        outputs: list[GraphTensor] = [] if result.__class__ is Operation else flat([result])
-        self.steps.append(OpStep(op, taken, attrs, name, outputs, SCOPE() or EMPTY))
-        if not outputs:
-            return result
-        handles = [self._hand_out(output) for output in outputs]
-        self._tell_tapes(op, tensors, attrs_heard, handles if op.many else handles[0])
-        return handles if op.many else handles[0]
-
-    def _add_on_variable(
-        self, op: Op, tensors: Sequence[Any], taken: Sequence[Any], attrs: dict[str, Any], name: str | None
-    ) -> Any:
-        variable = tensors[0]
+            raise ValueError(SINGLETON)
+        tensors, arguments = self._convert(op, inputs)
+        attrs_heard = {key: mapped(_copied, self._as_tensors(value_read(value))) for key, value in attrs.items()}
+        attrs = {key: mapped(_original, value) for key, value in attrs_heard.items()}
+        scope = SCOPE() or EMPTY
         if op.updates:
-            self.steps.append(UpdateStep(op, taken, attrs, name, [], SCOPE() or EMPTY))
-            return variable
-        specs = [Spec(_dims_of(variable), variable._dtype), *[spec_of(self._own(x)) for x in tensors[1:]]]
-        dtypes = op.output_dtypes([spec.dtype for spec in specs], attrs, 1)
-        (dims,) = op.shapes(specs, op.normalised(attrs))
-        whole = self.scoped_name(name or op.form.node_name or op.type)
-        others = [self._own(x) for x in tensors[1:]]
-        node = self._made(op, others, attrs, whole, [(TensorShape(dims), dtypes[0])])
-        self.steps.append(OpStep(op, taken, attrs, name, list(node.outputs), SCOPE() or EMPTY))
-        result = self._hand_out(node.outputs[0])
-        self._tell_tapes(op, tensors, attrs, result)
+            self.steps.append(UpdateStep(op, arguments, attrs, name, [], scope))
+            return tensors[0]
+        outputs: list[GraphTensor]
+        if op.resource:
+            full_name = self.scoped_name(name or op.form.node_name or op.type)
+            operands, spec = [self._own(value) for value in tensors[1:]], self.output_on_variable(op, tensors, attrs)
+            outputs = self._made(op, operands, attrs, full_name, [spec]).outputs
+        else:
+            own_attrs = {key: mapped(self._own_or_value, value) for key, value in attrs.items()}
+            result = super().add(op, [self._own(value) for value in tensors], own_attrs, name)
+            if result.__class__ is Operation:
+                self.steps.append(OpStep(op, arguments, attrs, name, [], scope))
+                return result
+            outputs = flat([result])
+        self.steps.append(OpStep(op, arguments, attrs, name, [*outputs], scope))
+        handles = [self._hand_out(output) for output in outputs]
+        result = handles if op.many else handles[0]
+        self._tell_tapes(op, tensors, attrs_heard, result)
         return result
 
-    def add_composite(self, record: Any, inputs: Sequence[Any], known: Known) -> list[GraphTensor]:
+    def add_composite(self, record: Any, inputs: Sequence[Any], specs: Known) -> list[GraphTensor]:
         """Records a step that is more than one op, such as a loop whose number of iterations only a run determines.
 
         Args:
           record: has a `type`, and `run(values)` that returns the output values; for tapes it has the attributes of an
             op, from `taped` to `gradients`.
           inputs: tensors.
-          known: shape and dtype of each output.
+          specs: shape and dtype of each output.
 
         Returns:
           The outputs.
         """
-        return self.add_recorded(record, inputs, known)[:-1]
+        return self.add_recorded(record, inputs, specs)[:-1]
 
-    def add_recorded(self, record: Any, inputs: Sequence[Any], known: Known) -> list[GraphTensor]:
+    def add_recorded(self, record: Any, inputs: Sequence[Any], specs: Known) -> list[GraphTensor]:
         """Like `add_composite`, but also returns the recording as the last output."""
         owned = [self._own(value) for value in inputs if not hasattr(value, "assign_add")]
-        node = self._made(record, owned, {}, self.scoped_name(record.type), [*known, _RECORDING])
-        taken = [_original(value) for value in inputs]
-        self.steps.append(CompositeStep(record, taken, {}, None, list(node.outputs), SCOPE() or EMPTY))
+        node = self._made(record, owned, {}, self.scoped_name(record.type), [*specs, _RECORDING])
+        arguments = [_original(value) for value in inputs]
+        self.steps.append(CompositeStep(record, arguments, {}, None, list(node.outputs), SCOPE() or EMPTY))
         handles = [self._hand_out(output) for output in node.outputs[:-1]]
         self._tell_tapes(record, inputs, {}, handles)
         return [*handles, node.outputs[-1]]
-
-    @property
-    def control_flow(self) -> Any:
-        """The module with branches and loops over its tensors."""
-        from nbtf._graph import control_flow
-
-        return control_flow
 
     def _hand_out(self, tensor: GraphTensor) -> GraphTensor:
         """Returns a handle of a tensor for the program: after the handle dies, each run frees the value there."""
@@ -227,7 +184,7 @@ class FunctionGraph(Trace):
         type: str,
         run: Callable[[Sequence[Any]], Sequence[Any]],
         inputs: Sequence[Any],
-        known: Sequence[tuple[Any, DType]],
+        lengths_and_dtypes: Sequence[tuple[Any, DType]],
         no_gradient: bool = False,
         does_more: bool = True,
     ) -> list[GraphTensor]:
@@ -237,11 +194,11 @@ class FunctionGraph(Trace):
           type: op type of the step.
           run: takes and returns tensors.
           inputs: tensors of the graph.
-          known: lengths (None for unknown ones) and dtype of each output.
+          lengths_and_dtypes: lengths (None for unknown ones) and dtype of each output.
           no_gradient: whether no gradient flows through it.
           does_more: whether it does more than compute, so that it runs even if its outputs are not needed.
         """
-        specs = [(TensorShape(dims), dtype) for dims, dtype in known]
+        specs = [(TensorShape(dims), dtype) for dims, dtype in lengths_and_dtypes]
         return self.add_composite(Composite(type, run, no_gradient, does_more), inputs, specs)
 
     def call_with(self, type: str, function: Callable[..., Any], *arguments: Any) -> None:
@@ -253,10 +210,10 @@ class FunctionGraph(Trace):
           *arguments: tensors and other values, in structures.
         """
         tensors: list[Any] = []
-        taken = tensors_taken(arguments, tensors)
+        rebuild = tensors_taken(arguments, tensors)
 
         def run(values: Sequence[Any]) -> Sequence[Any]:
-            function(*taken(iter(values)))
+            function(*rebuild(iter(values)))
             return ()
 
         self.call(type, run, tensors, [], no_gradient=True)
@@ -278,7 +235,7 @@ class FunctionGraph(Trace):
         """
         normalisers: Mapping[str, Callable[[Any], Any]] = getattr(op, "normalisers", {})
         record = OpenGradient(op) if _depends_on_run(op, tensors, attrs, result) else op
-        readers = {name: read for name, read in normalisers.items() if not has_tensors(attrs[name])}
+        readers = {name: read for name, read in normalisers.items() if not holds_tensors(attrs[name])}
         tape.record(record, tensors, {**attrs, **{name: read(attrs[name]) for name, read in readers.items()}}, result)
 
     def constant(self, array: Any, dtype: DType, value: Any = None, requested: DType | None = None) -> GraphTensor:
@@ -296,27 +253,20 @@ class FunctionGraph(Trace):
         outer, self._fresh = self._fresh, {}
         try:
             tensors = op.convert(inputs)
-            taken = [self._as_taken(tensor, value) for tensor, value in zip(tensors, inputs, strict=True)]
+            arguments = [self._as_taken(tensor, value) for tensor, value in zip(tensors, inputs, strict=True)]
         finally:
             self._fresh = outer
-        return tensors, taken
+        return tensors, arguments
 
     def _as_taken(self, tensor: Any, value: Any) -> Any:
         if tensor.__class__ is list:
             return [self._as_taken(item, raw) for item, raw in zip(tensor, value, strict=True)]
         if tensor.__class__ is not GraphTensor or self._fresh is None or tensor not in self._fresh:
             return _original(tensor)
-        return GivenValue(_originals(self._frozen(value)), tensor, self._fresh[tensor])
+        return GivenValue(mapped(_original, mapped(_copied, value)), tensor, self._fresh[tensor])
 
-    def _frozen(self, value: Any) -> Any:
-        """Returns a copy of a value that the program cannot change."""
-        if value.__class__ is list or value.__class__ is tuple:
-            items: Any = value
-            return items.__class__([self._frozen(item) for item in items])
-        return value.copy() if isinstance(value, CPU.xp.ndarray) else value
-
-    def _made(self, record: Any, *arguments: Any, **more: Any) -> Operation:
-        node = super()._made(record, *arguments, **more)
+    def _made(self, record: Any, *arguments: Any, **options: Any) -> Operation:
+        node = super()._made(record, *arguments, **options)
         scope = SCOPE()
         if scope is not None and scope.request is not None and scope.request.name is not None:
             node.ask_for_device(f"/device:{scope.request.fields.device_type}:{scope.request.fields.device_index}")
@@ -343,23 +293,11 @@ class FunctionGraph(Trace):
         handle, value = value, _original(value)
         if value.__class__ is GraphTensor and not self.reaches(value._graph):
             raise self.refuse(value)
-        if id(value) not in self.captures:
-            shape = TensorShape(value._shape._dims) if value.__class__ is GraphTensor else value.shape
-            node = self.add_source(PLACEHOLDER, "captured", {}, [(shape, value._dtype)])
-            self.captures[id(value)] = value, node.outputs[0]
-            self.handles[id(value)] = handle
-        return self.captures[id(value)][1]
+        self.handles.setdefault(id(value), handle)
+        return super().capture(value)
 
-    def _own_attrs(self, attrs: dict[str, Any]) -> dict[str, Any]:
-        return {key: self._own_in(value) for key, value in attrs.items()}
-
-    def _own_in(self, value: Any) -> Any:
-        if value.__class__ is GraphTensor:
-            return self._own(value)
-        if value.__class__ is list or value.__class__ is tuple:
-            items: Any = value
-            return items.__class__([self._own_in(item) for item in items])
-        return value
+    def _own_or_value(self, value: Any) -> Any:
+        return self._own(value) if value.__class__ is GraphTensor else value
 
     def argument(self, name: str, shape: TensorShape, dtype: DType) -> GraphTensor:
         """Returns a symbolic tensor for an argument."""
@@ -382,10 +320,6 @@ class FunctionGraph(Trace):
             "function#all_outputs_of_a_tffunction_must_be_return_values for more information."
         )
 
-    def shown_shape(self, shape: TensorShape) -> TensorShape:
-        """Returns a shape as programs see it, with None for unknown lengths."""
-        return TensorShape(shape._dims)
-
     # Variables
 
     def used_variables(self) -> tuple[Any, ...]:
@@ -399,13 +333,11 @@ class FunctionGraph(Trace):
         Raises:
           ValueError: if this is not the function's first call.
         """
-        from nbtf._ops.variables.variable import Variable
-
         graph = self
         while graph.outer is not None:
             graph = graph.outer
         if not graph.makes_variables:
-            raise ValueError(_SINGLETON)
+            raise ValueError(SINGLETON)
         initial_value = self._initial(initial_value)
         scope = SCOPE() or EMPTY
         names = self.get_name_scope()
@@ -430,10 +362,6 @@ class FunctionGraph(Trace):
         return value
 
 
-def _dims_of(variable: Any) -> Any:
-    return variable.shape._dims
-
-
 def _original(value: Any) -> Any:
     """Returns the graph tensor behind a program's handle; other values are unchanged."""
     if value.__class__ is not GraphTensor or value._original is None:
@@ -442,21 +370,13 @@ def _original(value: Any) -> Any:
     return value._original
 
 
-def _originals(value: Any) -> Any:
-    """Returns a value, or the items of a list, with handles replaced by their graph tensors."""
-    if value.__class__ is list or value.__class__ is tuple:
-        items: Any = value
-        return items.__class__([_originals(item) for item in items])
-    return _original(value)
-
-
-def _read(value: Any) -> Any:
-    """Returns an attribute; for a variable, its value."""
-    return value.read_value() if hasattr(value, "assign_add") else value
+def _copied(value: Any) -> Any:
+    """Returns an array that the program cannot change; other values are unchanged."""
+    return value.copy() if isinstance(value, CPU.xp.ndarray) else value
 
 
 def _depends_on_run(op: Any, tensors: Sequence[Any], attrs: Mapping[str, Any], result: Any) -> bool:
     """Returns whether the gradient of an op may depend on lengths or attributes that only a run knows."""
     if op.__class__ is not Op or op.resource or op.no_gradient:
         return False
-    return has_open_lengths([*tensors, *flat([result])]) or has_tensors([*attrs.values()])
+    return has_open_lengths([*tensors, *flat([result])]) or holds_tensors([*attrs.values()])

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 from nbtf._graph.graph import SymbolicGraph, convert_inputs
 from nbtf._graph.lengths import LengthsShape
+from nbtf._graph.operation import flat, mapped
 from nbtf._graph.tensor import GraphTensor
 from nbtf._graph.trace import Trace, lengths_of
 from nbtf._ops.ragged_and_sparse.indexed_slices import IndexedSlices
@@ -84,39 +85,26 @@ def repeated(calls: Sequence[Called], mapping: dict[GraphTensor, GraphTensor], g
 
 def meant_by(value: Any, mapping: Mapping[GraphTensor, GraphTensor], graph: SymbolicGraph) -> Any:
     """Returns the real tensor for a tensor of a trial, also within lists; other values are unchanged."""
-    if value.__class__ is list or value.__class__ is tuple:
-        items = [meant_by(item, mapping, graph) for item in value]
-        return items if value.__class__ is list else tuple(items)
-    if isinstance(value, IndexedSlices):
-        components = (value.values, value.indices, value.dense_shape)
-        return IndexedSlices(*[meant_by(component, mapping, graph) for component in components])
-    if value.__class__ is not GraphTensor:
-        return value
-    tensor = mapping.get(value)
-    if tensor is not None:
-        return tensor
-    assert value._value is not None  # a constant
-    return graph.constant(value._value, value._dtype)
+
+    def real(value: Any) -> Any:
+        if isinstance(value, IndexedSlices):
+            return IndexedSlices(*map(real, (value.values, value.indices, value.dense_shape)))
+        if value.__class__ is not GraphTensor:
+            return value
+        tensor = mapping.get(value)
+        return graph.constant(value._value, value._dtype) if tensor is None else tensor
+
+    return mapped(real, value)
 
 
 def needed(calls: Sequence[Called], results: Sequence[Any]) -> list[Called]:
     """Returns the calls whose outputs the results depend on."""
-    needed_tensors: set[Any] = set(_tensors_in(list(results)))
+    rows = [value for value in results if isinstance(value, IndexedSlices)]
+    components = [component for row in rows for component in (row.values, row.indices, row.dense_shape)]
+    needed_ids = {*map(id, flat([*results, *components]))}
     calls_needed: list[Called] = []
     for call in reversed(calls):
-        if not needed_tensors.isdisjoint(call.outputs):
+        if not needed_ids.isdisjoint(map(id, call.outputs)):
             calls_needed.append(call)
-            needed_tensors.update(_tensors_in([*call.inputs, *call.attrs.values()]))
+            needed_ids.update(map(id, flat([*call.inputs, *call.attrs.values()])))
     return calls_needed[::-1]
-
-
-def _tensors_in(values: Sequence[Any]) -> list[GraphTensor]:
-    tensors: list[GraphTensor] = []
-    for value in values:
-        if value.__class__ is GraphTensor:
-            tensors.append(value)
-        elif isinstance(value, IndexedSlices):
-            tensors += _tensors_in([value.values, value.indices, value.dense_shape])
-        elif value.__class__ is list or value.__class__ is tuple:
-            tensors += _tensors_in(value)
-    return tensors

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from nbtf._graph.operation import flat
 from nbtf._graph.static import constant_value
 from nbtf._graph.tensor import GraphTensor
 from nbtf._ops.attributes import HostInput
@@ -16,9 +17,7 @@ from nbtf._types import DType, as_dtype, int32, int64
 
 def holds_tensors(value: Any) -> bool:
     """Returns whether a value is a graph tensor or a list that contains one."""
-    if isinstance(value, GraphTensor):
-        return True
-    return value.__class__ in (list, tuple) and any([holds_tensors(item) for item in value])
+    return any([item.__class__ is GraphTensor for item in flat([value])])
 
 
 class Read(NamedTuple):

@@ -38,7 +38,7 @@ def as_whole(grad: Flow, like: GraphTensor) -> Flow:
 class _Known(NamedTuple):
     """The ops that a gradient function built in a trial."""
 
-    given: list[GraphTensor]
+    sources: list[GraphTensor]
     calls: list[Called]
     flows: list[Any]
 
@@ -62,7 +62,7 @@ def symbolic_flows(node: Operation, grads: Sequence[Any], needed: Sequence[bool]
         return None
     graph = node.outputs[0].graph_here()
     real = [*_distinct(node), *node.outputs, *[tensor for tensor in grads if tensor is not None]]
-    stands_for = dict(zip(recipe.given, real, strict=True))
+    stands_for = dict(zip(recipe.sources, real, strict=True))
     repeated(recipe.calls, stands_for, graph)
     return [None if tensor is None else meant_by(tensor, stands_for, graph) for tensor in recipe.flows]
 

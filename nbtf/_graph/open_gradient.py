@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from nbtf._graph.composite import Composite
+from nbtf._graph.host_inputs import holds_tensors
 from nbtf._graph.node_gradients import symbolic_flows
 from nbtf._graph.operation import flat
 from nbtf._graph.signature import tensors_taken
@@ -59,7 +60,7 @@ class OpenGradient:
         sources = [n for n, value in enumerate(operands) if needed[n] and value._dtype in CONTINUOUS]
         tensors: list[Any] = []
         rebuild = tensors_taken((list(call.inputs), list(call.outputs), list(grads)), tensors)
-        open_attrs = {name: tensors_taken(value, tensors) for name, value in call.attrs.items() if has_tensors(value)}
+        open_attrs = {name: tensors_taken(value, tensors) for name, value in call.attrs.items() if holds_tensors(value)}
 
         def run(values: Sequence[Any]) -> Sequence[Any]:
             remaining = iter(values)
@@ -82,10 +83,3 @@ class OpenGradient:
 def _normalised(op: Op, name: str, value: Any) -> Any:
     """Returns an attribute in the form that gradient functions take."""
     return op.normalisers[name](value) if name in op.normalisers else value
-
-
-def has_tensors(value: Any) -> bool:
-    """Returns whether an attribute is known only when the function runs."""
-    if value.__class__ is list or value.__class__ is tuple:
-        return any([has_tensors(item) for item in value])
-    return value.__class__ is GraphTensor

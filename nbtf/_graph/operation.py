@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
 
 from nbtf._graph.node_def import NodeDef, attrs_of
 from nbtf._graph.tensor import GraphTensor
+from nbtf._ops.attributes import KnownInput
 
 if TYPE_CHECKING:
     from nbtf._graph.graph import SymbolicGraph
@@ -105,6 +108,24 @@ class Operation:
             return ()
         return tuple([tensor for tensor in self.inputs[:1] if tensor._link is not None])
 
+    def known_part(self) -> Any:
+        """Returns the known part of the first output: an array, a list with None for other elements, or None."""
+        if self.record is CONST:
+            return self.attrs["value"]
+        static = self.record.form.static if hasattr(self.record, "form") else False
+        if not static or set(self.late_attrs) - self.attrs_known:
+            return None
+        inputs: list[Any] = [
+            [_known(item) for item in value] if value.__class__ is list else _known(value) for value in self.arguments
+        ]
+        if all([isinstance(item.value, np.ndarray | np.generic) for item in flat(inputs)]):
+            values = [[item.value for item in item] if item.__class__ is list else item.value for item in inputs]
+            return self.record.kernel(np, *values, **self.attrs)
+        part = None if static is True else static(*inputs, **self.attrs)
+        if part is None or (isinstance(part, list) and None in part):
+            return cast("Any", part)
+        return np.asarray(part, self.outputs[0]._dtype.np_dtype)
+
     def values(self) -> tuple[GraphTensor, ...]:
         """Returns the outputs."""
         return tuple(self.outputs)
@@ -146,12 +167,24 @@ class Operation:
         return f"<tf.Operation '{self.name}' type={self.type}>"
 
 
-def flat(arguments: Sequence[Any]) -> list[Any]:
-    """Returns the inputs of an op one by one, including those in lists."""
-    tensors: list[Any] = []
-    for value in arguments:
+def _known(tensor: GraphTensor) -> KnownInput:
+    return KnownInput(tensor._shape._dims, tensor.known_part())
+
+
+def flat(values: Sequence[Any]) -> list[Any]:
+    """Returns the inputs or attributes of an op one by one, including those in lists and tuples."""
+    items: list[Any] = []
+    for value in values:
         if value.__class__ is list or value.__class__ is tuple:
-            tensors += value
+            items += flat(value)
         else:
-            tensors.append(value)
-    return tensors
+            items.append(value)
+    return items
+
+
+def mapped(change: Callable[[Any], Any], value: Any) -> Any:
+    """Returns the result of a function for a value; for a list or tuple, the same structure with the results."""
+    if value.__class__ is list or value.__class__ is tuple:
+        items: Any = value
+        return items.__class__([mapped(change, item) for item in items])
+    return change(value)

@@ -2,52 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Sequence
+from typing import Any
 
-from nbtf._graph.array_plan import ArrayPlan, PlacedStep, UnfitError, array_plan
-from nbtf._graph.fast_plan import written_plan
+from nbtf._devices.base import Device
 from nbtf._graph.function_graph import FunctionGraph
-from nbtf._graph.operation import flat
+from nbtf._graph.operation import flat, mapped
+from nbtf._graph.program import Fills, PlannedStep, Program, ProgramWriter, TapedWriter, Values, depends
 from nbtf._graph.seeds import GraphStream
 from nbtf._graph.steps import EndStep, GivenValue, Step
 from nbtf._graph.tensor import GraphTensor
 from nbtf._ops.random.streams import seeds
-from nbtf._runtime.context import CURRENT
-from nbtf._runtime.lanes import lane_of
+from nbtf._runtime.lanes import is_watched, lane_at, with_open_lane
 from nbtf._runtime.phases import current_words, restore_words
-from nbtf._runtime.scopes import EMPTY, HERE, SCOPE, Request, Scope, set_scope
+from nbtf._runtime.scopes import EMPTY, SCOPE, Request, Scope, set_scope
 from nbtf._runtime.seeds import Stream
-
-Values = list[Any]
-"""The values of a run so far, by slot; None if a value does not exist yet or is no longer needed."""
-
-Filler = Callable[[Values], Any]
-"""Returns an input of a step."""
-
+from nbtf._runtime.tensor import Tensor
 
 Placing = tuple[Request | None, int | None]
 """The device that a step requests, and the replica that it runs in."""
 
-_REWRITTEN = 8
-"""How often a plan on arrays is rewritten for arguments on other devices before plans on arrays are abandoned."""
-
 _AS_CALLED: Placing = None, None
 
 
-class PlannedStep(NamedTuple):
-    """A step with its slots: the sources of its inputs and attributes, its outputs, and the slots that end with it."""
-
-    step: Step
-    inputs: tuple[Filler, ...]
-    attrs: Mapping[str, Filler]
-    outputs: tuple[int, ...]
-    ends: list[int]
-    placing: Placing
-
-
 class Plan:
-    """The steps that compute some results. Steps whose results are not needed are left out."""
+    """The steps that compute some results. Steps whose results are not needed are left out.
+
+    While the CPU's express lane is open, they run as one program, otherwise one by one.
+    """
 
     def __init__(self, graph: FunctionGraph, results: Sequence[GraphTensor], arguments: Sequence[Any] = ()) -> None:
         """Orders the steps.
@@ -58,68 +40,58 @@ class Plan:
           arguments: tensors of the graph that each call sets, and variables that a call may replace.
         """
         self.graph = graph
-        self._slots: dict[int, int] = {id(value): number for number, value in enumerate(arguments)}
         self.arguments = list(arguments)
         self.result_tensors = list(results)
-        captures = list(graph.captures.values())
-        self.captured = [outer for outer, _ in captures]
-        for _, inner in captures:
-            self._slot(inner)
+        self.captured = [outer for outer, _ in graph.captures.values()]
+        self.programs: dict[bool, Program] = {}
+        """The steps as one function, by whether a tape records, once it has been needed."""
+        self._blank: Values = [None] * (len(self.arguments) + len(self.captured))
+        """The values at the start of a run: constants have their own slots."""
+        self._slots: dict[int, int] = {id(value): number for number, value in enumerate(arguments)}
+        for number, (outer, inner) in enumerate(graph.captures.values(), len(self.arguments)):
+            self._slots[id(outer)] = self._slots[id(inner)] = number
         self.steps = _needed(graph.steps, results)
-        outside = {id(outer): inner for outer, inner in captures}
-        self._inside = outside
-        planned: list[PlannedStep] = []
+        self._placings: dict[Placing, int] = {_AS_CALLED: 0}
+        """The devices and replicas that its steps request, numbered; the first entry requests nothing."""
+        self._planned_steps: list[PlannedStep] = []
         for step in self.steps:
             if step.__class__ is not EndStep:
-                planned.append(self._planned(step))
-            elif planned:
-                planned[-1].ends.append(self._slots[id(step.inputs[0])])
+                self._planned_steps.append(self._planned(step))
+            elif self._planned_steps:
+                self._planned_steps[-1].ends.append(self._slots[id(step.inputs[0])])
         self.results = [self._slots[id(result)] for result in results]
-        self._planned_steps = planned
-        self._size = len(self._slots)
         self._streams: dict[int, Stream] = {}
         self._seeded_by: Any = None
-        self._placings = list(dict.fromkeys([_AS_CALLED, *[step.placing for step in planned]]))
-        """The devices and replicas that its steps request; the first entry requests nothing."""
-        self._fast: Callable[..., list[Any]] | None = None
-        self._arrays: tuple[Sequence[Any], ArrayPlan] | None = None
-        self._rewritten = 0
 
-    def _written(self) -> Callable[..., list[Any]]:
-        """Returns the plan as one function."""
-        slots = self._slots | {number: self._slots[id(inner)] for number, inner in self._inside.items()}
-        numbers = {placing: number for number, placing in enumerate(self._placings)}
-        steps = [
-            (planned.step, planned.outputs, planned.ends, numbers[planned.placing]) for planned in self._planned_steps
-        ]
-        count = len(self.arguments) + len(self.captured)
-        return written_plan(steps, slots, self._stream).compiled(self.graph.name, count, self.results)
-
-    def _slot(self, tensor: Any) -> int:
-        return self._slots.setdefault(id(tensor), len(self._slots))
+    def _new_slot(self, constant: Any = None) -> int:
+        self._blank.append(constant)
+        return len(self._blank) - 1
 
     def _planned(self, step: Step) -> PlannedStep:
-        inputs = tuple([self._filler(value) for value in step.inputs])
-        attrs = {name: self._filler(value) for name, value in step.attrs.items() if self._depends(value)}
-        outputs = tuple([self._slot(tensor) for tensor in step.outputs])
-        return PlannedStep(step, inputs, attrs, outputs, [], (step.request, step.replica))
+        fills: Fills = []
+        inputs = [self._source(value, fills) for value in step.inputs]
+        open_attrs = {name: value for name, value in step.attrs.items() if depends(value, self._slots)}
+        attrs = {name: self._source(value, fills) for name, value in open_attrs.items()}
+        outputs = tuple([self._new_slot() for _ in step.outputs])
+        self._slots.update(zip(map(id, step.outputs), outputs, strict=True))
+        ends = [slot for slot, _ in fills]
+        scope_number = self._placings.setdefault((step.request, step.replica), len(self._placings))
+        return PlannedStep(step, fills, inputs, attrs, outputs, ends, scope_number)
 
-    def _depends(self, value: Any) -> bool:
-        if value.__class__ is list or value.__class__ is tuple:
-            return any([self._depends(item) for item in value])
-        return value.__class__ is GraphStream or id(value) in self._slots or id(value) in self._inside
-
-    def _filler(self, value: Any) -> Filler:
-        if value.__class__ is GraphStream:
-            return lambda values: self._stream(value)
-        inner = self._inside.get(id(value), value)
-        slot = self._slots.get(id(inner))
+    def _source(self, value: Any, fills: Fills) -> int:
+        """Returns the slot of an input or attribute; one that each run computes is added to `fills`."""
+        slot = self._slots.get(id(value))
         if slot is not None:
-            return lambda values: values[slot]
-        if (value.__class__ is list or value.__class__ is tuple) and self._depends(value):
-            fillers = [self._filler(item) for item in value]
-            return lambda values: value.__class__([filler(values) for filler in fillers])
-        return lambda values: value
+            return slot
+        if not depends(value, self._slots):
+            return self._new_slot(value)
+        slot = self._new_slot()
+        if value.__class__ is GraphStream:
+            fills.append((slot, lambda values: self._stream(value)))
+        else:
+            slots = [self._source(item, fills) for item in value]
+            fills.append((slot, lambda values: value.__class__([values[number] for number in slots])))
+        return slot
 
     def _stream(self, of_op: GraphStream) -> Stream:
         """Returns the numbers of a random op, which continue from call to call until the global seed is set again."""
@@ -139,93 +111,71 @@ class Plan:
           captured: values of the captures, if these are not values themselves.
         """
         values: Values = [*arguments, *(self.captured if captured is None else captured)]
-        if HERE.first is not None:
-            outer = SCOPE()
-            if self._rewritten < _REWRITTEN and (outer is None or not outer.tapes):
-                scopes = [outer, *[scope_at(placing, outer) for placing in self._placings[1:]]]
-                devices = [HERE.first if scope is None else scope.lane for scope in scopes]
-                if all([device is not None and getattr(device, "on_host", False) for device in devices]):
-                    try:
-                        return self._compute(devices, values, scopes)
-                    except UnfitError:
-                        self._arrays, self._rewritten = None, self._rewritten + 1
-            if self._fast is None:
-                self._fast = self._written()
-            return self._fast(values, ()) if len(self._placings) == 1 else self._run_placed(self._fast, values)
-        values += [None] * (self._size - len(values))
         del arguments, captured
-        self._replay(values)
-        return [values[slot] for slot in self.results]
-
-    def _compute(self, devices: list[Any], values: Values, scopes: list[Scope | None]) -> list[Any]:
-        """Runs the plan on arrays; if a kernel fails, continues step by step."""
-        if self._arrays is None or self._arrays[0] != devices:
-            self._arrays = devices, self._on_arrays(devices, values)
-        plan = self._arrays[1]
-        try:
-            return plan.run(values, scopes)
-        except Exception as error:
-            stopped = plan.stopped_at(error)
-            if stopped is None:
-                scope = SCOPE()
-                _note_replica(error, scopes[0], None if scope is None else scope.replica)
-                raise
-        finally:
-            set_scope(scopes[0])
-        number, by_slot = stopped
-        values = [by_slot.get(slot) for slot in range(self._size)]
-        del by_slot, stopped
-        self._replay(values, number)
-        return [values[slot] for slot in self.results]
-
-    def _on_arrays(self, devices: list[Any], values: Values) -> ArrayPlan:
-        slots = self._slots | {number: self._slots[id(inner)] for number, inner in self._inside.items()}
-        numbers = {placing: number for number, placing in enumerate(self._placings)}
-        steps = [
-            PlacedStep(planned.step, planned.outputs, planned.ends, numbers[planned.placing])
-            for planned in self._planned_steps
-        ]
-        return array_plan(steps, slots, self._stream, devices, values, self.results, self.graph.name)
-
-    def _run_placed(self, fast: Callable[..., list[Any]], values: Values) -> list[Any]:
-        """Runs the plan as one function, across devices."""
         outer = SCOPE()
-        scopes = [outer, *[scope_at(placing, outer) for placing in self._placings[1:]]]
-        try:
-            return fast(values, scopes)
-        except Exception as error:
-            scope = SCOPE()
-            _note_replica(error, outer, None if scope is None else scope.replica)
-            raise
-        finally:
-            set_scope(outer)
+        device, scopes = lane_at(outer), [outer]
+        if device is not None and len(self._placings) > 1:
+            scopes += [scope_at(placing, outer) for placing in [*self._placings][1:]]
+            device = device if all([lane_at(scope) is device for scope in scopes]) else None
+        has_tape = outer is not None and bool(outer.tapes)
+        program = None if device is None else self._program_on(device, values, has_tape)
+        number = 0
+        if program is None:
+            values += self._blank[len(values) :]
+        else:
+            try:
+                return program.run(values, scopes)
+            except Exception as error:
+                stopped = program.stopped_at(error)
+                if stopped is None:
+                    scope = SCOPE()
+                    _note_replica(error, outer, None if scope is None else scope.replica)
+                    raise
+            finally:
+                set_scope(outer)
+            number, by_slot = stopped
+            values = [by_slot.get(slot, blank) for slot, blank in enumerate(self._blank)]
+            del by_slot, stopped
+        self._run_steps(values, number)
+        return [values[slot] for slot in self.results]
 
-    def _replay(self, values: Values, first: int = 0) -> None:
+    def _program_on(self, device: Device, values: Values, has_tape: bool) -> Program | None:
+        """Returns the steps as one function on a device; None if tensors passed are on another device."""
+        program = self.programs.get(has_tape)
+        if program is None or program.device is not device:
+            if any([value.__class__ is Tensor and value._device is not device for value in values]):
+                return None
+            writer = (TapedWriter if has_tape else ProgramWriter)(self._slots, self._stream, device)
+            program = writer.written(self._planned_steps, values, self.results, self.graph.name)
+            self.programs[has_tape] = program
+        return program
+
+    def _run_steps(self, values: Values, first: int) -> None:
         """Runs the steps one by one, starting at a number, and notifies observers of each."""
         outer, caller = SCOPE(), current_words()
-        is_watched = HERE.watched
-        scopes: dict[Placing, Scope | None] = {_AS_CALLED: outer}
-        current_placing = _AS_CALLED
+        speaks = is_watched()
+        scopes = [outer, *[scope_at(placing, outer) for placing in [*self._placings][1:]]]
+        current = 0
         try:
-            for step, inputs, late_attrs, outputs, ends, placing in self._planned_steps[first:]:
-                if placing is not current_placing and placing != current_placing:
-                    if placing not in scopes:
-                        scopes[placing] = scope_at(placing, outer)
-                    set_scope(scopes[placing])
-                    current_placing = placing
-                if is_watched:
+            for step, fills, inputs, late_attrs, outputs, ends, scope_number in self._planned_steps[first:]:
+                if scope_number != current:
+                    set_scope(scopes[scope_number])
+                    current = scope_number
+                if speaks:
                     step.words.say(caller)
+                for slot, fill in fills:
+                    values[slot] = fill(values)
                 attrs = step.attrs
                 if late_attrs:
-                    attrs = {**attrs, **{name: filler(values) for name, filler in late_attrs.items()}}
-                results = step.run([filler(values) for filler in inputs], attrs)
+                    attrs = {**attrs, **{name: values[slot] for name, slot in late_attrs.items()}}
+                results = step.run([values[slot] for slot in inputs], attrs)
                 for slot, value in zip(outputs, results, strict=True):
                     values[slot] = value
                 results = value = None  # no value may outlive its last use
                 for slot in ends:
                     values[slot] = None
         except Exception as error:
-            _note_replica(error, outer, current_placing[1])
+            _note_replica(error, outer, [*self._placings][current][1])
             raise
         finally:
             set_scope(outer)
@@ -242,10 +192,9 @@ def scope_at(placing: Placing, outer: Scope | None) -> Scope:
     """Returns the scope in which the steps of a place run: their requests within the open scope."""
     request, replica = placing
     around = outer or EMPTY
-    scope = around.with_(request=request or around.request, replica=around.replica if replica is None else replica)
-    if HERE.first is not None and scope.plain:
-        scope.lane = lane_of(scope.request, CURRENT.context.devices)
-    return scope
+    return with_open_lane(
+        around.with_(request=request or around.request, replica=around.replica if replica is None else replica)
+    )
 
 
 def _needed(steps: Sequence[Step], results: Sequence[GraphTensor]) -> list[Step]:
@@ -257,7 +206,7 @@ def _needed(steps: Sequence[Step], results: Sequence[GraphTensor]) -> list[Step]
             used.append(step)
         elif step.is_stateful or not needed.isdisjoint([id(tensor) for tensor in step.outputs]):
             used.append(step)
-            needed.update([id(tensor) for tensor in _tensors_in([*step.inputs, *step.attrs.values()])])
+            needed.update([id(value) for value in flat([*step.inputs, *step.attrs.values()])])
         else:
             values = [value for value in flat(step.inputs) if value.__class__ is GivenValue]
             used += [value.step for value in values if id(value.tensor) in needed]
@@ -275,26 +224,14 @@ def _needed(steps: Sequence[Step], results: Sequence[GraphTensor]) -> list[Step]
 def _used_steps(step: Step, needed: set[int]) -> list[Step]:
     """Returns a step and the steps before it. Python values stay values unless another step needs their tensor."""
     steps_before: list[Step] = []
-    inputs = [_input_of(value, needed, steps_before) for value in step.inputs]
+
+    def used(value: Any) -> Any:
+        if value.__class__ is not GivenValue:
+            return value
+        if id(value.tensor) not in needed:
+            return value.value
+        steps_before.append(value.step)
+        return value.tensor
+
+    inputs = [mapped(used, value) for value in step.inputs]
     return [*steps_before, step.with_inputs(inputs)]
-
-
-def _input_of(value: Any, needed: set[int], steps_before: list[Step]) -> Any:
-    if value.__class__ is list:
-        return [_input_of(item, needed, steps_before) for item in value]
-    if value.__class__ is not GivenValue:
-        return value
-    if id(value.tensor) not in needed:
-        return value.value
-    steps_before.append(value.step)
-    return value.tensor
-
-
-def _tensors_in(values: Sequence[Any]) -> list[GraphTensor]:
-    tensors: list[GraphTensor] = []
-    for value in values:
-        if value.__class__ is GraphTensor:
-            tensors.append(value)
-        elif value.__class__ is list or value.__class__ is tuple:
-            tensors += _tensors_in(value)
-    return tensors

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from nbtf._runtime.seeds import LARGEST, SEED_OF_UNSEEDED, Stream, unforeseeable
+from typing import Any
+
+from nbtf._runtime.seeds import LARGEST, SEED_OF_UNSEEDED, Seeds, Stream, unforeseeable
 
 
 def seeds_of(graph_seed: int | None, op_seed: int | None, number: int) -> tuple[int | None, int | None]:
@@ -36,3 +38,22 @@ class GraphStream:
         if self.seed is None or self.seed2 is None:
             return Stream(*unforeseeable())
         return Stream(self.seed, self.seed2)
+
+
+class FunctionSeeds:
+    """The random state while a function is traced: each op of the trace has its own random stream."""
+
+    def __init__(self, outer: Seeds) -> None:
+        """Stores the program's random state, whose global seed is used."""
+        self._outer = outer
+        self._unseeded = 0
+
+    def stream(self, purpose: Any, op_seed: int | None) -> GraphStream:
+        """Returns the seeds of an op; ops without their own seed are counted."""
+        counts = self._outer._seed is not None and op_seed is None
+        self._unseeded += counts
+        return GraphStream(*seeds_of(self._outer._seed, op_seed, self._unseeded - counts))
+
+    def __getattr__(self, name: str) -> Any:
+        """Returns an attribute of the program's random state, such as its generator."""
+        return getattr(self._outer, name)

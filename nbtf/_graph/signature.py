@@ -240,31 +240,18 @@ def leaf_types(argument: ArgumentType, name: str) -> list[tuple[str, TensorType 
 
 def accepts(general: ArgumentType, argument: ArgumentType) -> bool:
     """Returns whether a function traced for one type can be called with another."""
-    if isinstance(general, TensorType) and isinstance(argument, TensorType):
-        return general.dtype is argument.dtype and _covers(general.lengths, argument.lengths)
-    if isinstance(general, VariableType) and isinstance(argument, VariableType):
-        return general._replace(lengths=None) == argument._replace(lengths=None) and _covers(
-            general.lengths, argument.lengths
-        )
-    if isinstance(general, StructureType) and isinstance(argument, StructureType):
-        return (
-            (general.build, general.keys, len(general.items)) == (argument.build, argument.keys, len(argument.items))
-        ) and all([accepts(a, b) for a, b in zip(general.items, argument.items, strict=True)])
-    return general == argument
-
-
-def _covers(general: tuple[int | None, ...] | None, lengths: tuple[int | None, ...] | None) -> bool:
-    if general is None or general == lengths:
-        return True
-    if lengths is None or len(general) != len(lengths):
-        return False
-    return all([a is None or a == b for a, b in zip(general, lengths, strict=True)])
+    return generalized(general, argument) == general
 
 
 def generalized(first: ArgumentType, second: ArgumentType) -> ArgumentType | None:
     """Returns a type that accepts both types; None if there is none."""
     if isinstance(first, TensorType) and isinstance(second, TensorType):
         return first._replace(lengths=_common(first.lengths, second.lengths)) if first.dtype is second.dtype else None
+    if isinstance(first, VariableType) and isinstance(second, VariableType):
+        is_wider = first._replace(lengths=None) == second._replace(lengths=None) and (
+            first.lengths == _common(first.lengths, second.lengths)
+        )
+        return first if is_wider else None
     if isinstance(first, StructureType) and isinstance(second, StructureType):
         if (first.build, first.keys, len(first.items)) != (second.build, second.keys, len(second.items)):
             return None

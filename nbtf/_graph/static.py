@@ -7,9 +7,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from nbtf._graph.operation import CONST
 from nbtf._graph.tensor import GraphTensor
-from nbtf._ops.attributes import KnownInput
 
 Lengths = Sequence[int | None]
 
@@ -21,8 +19,7 @@ def constant_value(value: Any) -> Any:
       value: a graph tensor, a list that contains such tensors, or a Python value, which is returned as it is.
     """
     if isinstance(value, GraphTensor):
-        static_value = _known_part(value)
-        return None if isinstance(static_value, list) else static_value
+        return value.static_value()
     if isinstance(value, list | tuple):
         values = [constant_value(item) for item in cast("Sequence[Any]", value)]
         return None if any([item is None for item in values]) else values
@@ -37,7 +34,7 @@ def known_lengths(value: Any) -> Lengths | None:
     if isinstance(value, list | tuple):
         items = cast("Sequence[Any]", value)
         return [None if (n := constant_value(item)) is None or int(n) < 0 else int(n) for item in items]
-    static_value: Any = _known_part(value) if isinstance(value, GraphTensor) else value
+    static_value: Any = value.known_part() if isinstance(value, GraphTensor) else value
     if static_value is None:
         dims: Any = value._shape._dims
         return None if dims is None or len(dims) != 1 or dims[0] is None else [None] * dims[0]
@@ -47,30 +44,3 @@ def known_lengths(value: Any) -> Lengths | None:
         else np.asarray(static_value).reshape(-1).tolist()
     )
     return [None if n is None or n < 0 else int(n) for n in lengths]
-
-
-def _known_part(tensor: GraphTensor) -> Any:
-    """Returns an array, a list with None for elements that only a run knows, or None if nothing is known."""
-    node = tensor._node
-    if node is None:  # a constant without a name yet
-        return tensor._value
-    if node.record is CONST:
-        return node.attrs["value"]
-    static = node.record.form.static if hasattr(node.record, "form") else False
-    if not static or set(node.late_attrs) - node.attrs_known:
-        return None
-    inputs: list[Any] = [
-        [_input(item) for item in value] if value.__class__ is list else _input(value) for value in node.arguments
-    ]
-    every = [item for value in inputs for item in (value if value.__class__ is list else [value])]
-    if all([isinstance(item.value, np.ndarray | np.generic) for item in every]):
-        values = [[item.value for item in item] if item.__class__ is list else item.value for item in inputs]
-        return node.record.kernel(np, *values, **node.attrs)
-    static_value = None if static is True else static(*inputs, **node.attrs)
-    if static_value is None or (isinstance(static_value, list) and None in static_value):
-        return cast("Any", static_value)
-    return np.asarray(static_value, node.outputs[0]._dtype.np_dtype)
-
-
-def _input(tensor: GraphTensor) -> KnownInput:
-    return KnownInput(tensor._shape._dims, _known_part(tensor))

@@ -7,13 +7,13 @@ from copy import copy
 from typing import Any, NamedTuple
 
 from nbtf._graph.tensor import GraphTensor
-from nbtf._ops.list_lane import run_with_lists
 from nbtf._ops.op import Op
 from nbtf._ops.variables.resource import AssignAddVariableOp, AssignSubVariableOp, AssignVariableOp
 from nbtf._runtime.conversion import constant_of
 from nbtf._runtime.execute import execute
+from nbtf._runtime.lanes import lane_at
 from nbtf._runtime.phases import Remembered
-from nbtf._runtime.scopes import EMPTY, HERE, Request, Scope
+from nbtf._runtime.scopes import EMPTY, SCOPE, Request, Scope
 from nbtf._types import DType
 
 
@@ -50,7 +50,7 @@ class Step:
         step.inputs = inputs
         return step
 
-    def run(self, inputs: list[Any], attrs: dict[str, Any]) -> Sequence[Any]:
+    def run(self, inputs: Sequence[Any], attrs: dict[str, Any]) -> Sequence[Any]:
         """Runs the step, and returns the output values."""
         raise NotImplementedError
 
@@ -80,7 +80,7 @@ class ConstantStep(Step):
         """Stores the array, and the value that it was made from."""
         super().__init__("Const", (array, dtype, value, requested), {}, None, [output], scope)
 
-    def run(self, inputs: list[Any], attrs: dict[str, Any]) -> Sequence[Any]:
+    def run(self, inputs: Sequence[Any], attrs: dict[str, Any]) -> Sequence[Any]:
         """Makes the tensor."""
         array, dtype, value, requested = self.inputs
         return (constant_of(array, dtype, value, requested),)
@@ -111,14 +111,12 @@ class OpStep(Step):
         super().__init__(*arguments)
         self.is_stateful = not self.outputs or self.record.type in _STATEFUL
 
-    def run(self, inputs: list[Any], attrs: dict[str, Any]) -> Sequence[Any]:
-        """Runs the op, on its express lane if no observer is registered."""
+    def run(self, inputs: Sequence[Any], attrs: dict[str, Any]) -> Sequence[Any]:
+        """Runs the op, on its express lane if that is open."""
         lane = self.record.lane
-        if lane is not None and HERE.first is not None:
+        if lane is not None and lane_at(SCOPE()) is not None:
             return (lane(*inputs, **attrs),)
-        result = run_with_lists(self.record, inputs, attrs) if self.record.has_list_lane else None
-        if result is None:
-            result = execute(self.record, inputs, attrs, self.name)
+        result = execute(self.record, inputs, attrs, self.name)
         return result if self.record.many else (result,)
 
     def add_to(self, graph: Any, inputs: Sequence[Any], attrs: dict[str, Any]) -> Sequence[Any]:
@@ -140,17 +138,17 @@ class UpdateStep(Step):
 
     is_stateful = True
 
-    def run(self, inputs: list[Any], attrs: dict[str, Any]) -> Sequence[Any]:
+    def run(self, inputs: Sequence[Any], attrs: dict[str, Any]) -> Sequence[Any]:
         """Updates the variable."""
-        variable, *others = inputs
+        variable, *operands = inputs
         if self.record is AssignVariableOp:
-            variable.assign(*others, name=self.name, read_value=False)
+            variable.assign(*operands, name=self.name, read_value=False)
         elif self.record is AssignAddVariableOp:
-            variable.assign_add(*others, name=self.name, read_value=False)
+            variable.assign_add(*operands, name=self.name, read_value=False)
         elif self.record is AssignSubVariableOp:
-            variable.assign_sub(*others, name=self.name, read_value=False)
+            variable.assign_sub(*operands, name=self.name, read_value=False)
         else:
-            variable._update(self.record, *others, name=self.name, **attrs)
+            variable._update(self.record, *operands, name=self.name, **attrs)
         return ()
 
     def add_to(self, graph: Any, inputs: Sequence[Any], attrs: dict[str, Any]) -> Sequence[Any]:
@@ -169,11 +167,11 @@ class CompositeStep(Step):
         super().__init__(*arguments)
         self.is_stateful = self.record.does_more
 
-    def run(self, inputs: list[Any], attrs: dict[str, Any]) -> Sequence[Any]:
+    def run(self, inputs: Sequence[Any], attrs: dict[str, Any]) -> Sequence[Any]:
         """Runs the composite."""
         return self.record.run(inputs)
 
     def add_to(self, graph: Any, inputs: Sequence[Any], attrs: dict[str, Any]) -> Sequence[Any]:
         """Adds the same composite."""
-        known = [(tensor._shape, tensor._dtype) for tensor in self.outputs[:-1]]
-        return graph.add_recorded(self.record, inputs, known)
+        specs = [(tensor._shape, tensor._dtype) for tensor in self.outputs[:-1]]
+        return graph.add_recorded(self.record, inputs, specs)

@@ -133,9 +133,12 @@ class GraphTensor(Operators[Any]):
 
     def static_value(self) -> Any:
         """Returns its value if it depends on no feed or variable, else None."""
-        from nbtf._graph.static import constant_value
+        value = self.known_part()
+        return None if isinstance(value, list) else value
 
-        return constant_value(self)
+    def known_part(self) -> Any:
+        """Returns an array, a list with None for elements that only a run knows, or None if nothing is known."""
+        return self._value if self._node is None else self._node.known_part()
 
     def consumers(self) -> list[Operation]:
         """Returns the nodes that use it."""
@@ -209,13 +212,13 @@ class GraphTensor(Operators[Any]):
 
     def __eq__(self, other: object) -> Any:
         """Compares elements in a traced function; otherwise returns whether both are the same tensor."""
-        if self is other or not self._graph.compares_elements or other is None:
+        if self is other or not self._graph.building_function or other is None:
             return self is other
         return self._compare("equal", other)
 
     def __ne__(self, other: object) -> Any:
         """Returns the opposite of `==`."""
-        if self is other or not self._graph.compares_elements or other is None:
+        if self is other or not self._graph.building_function or other is None:
             return self is not other
         return self._compare("not_equal", other)
 

@@ -9,16 +9,26 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, cast
 
+from nbtf._devices.base import Spec
 from nbtf._graph.graph import SymbolicGraph, convert_inputs
 from nbtf._graph.lengths import LengthsShape, UnknownLength, broadcast_lengths
 from nbtf._graph.operation import PLACEHOLDER, Operation, flat
+from nbtf._graph.shapes import spec_of
 from nbtf._graph.tensor import GraphTensor
 from nbtf._ops.arrays.shapes import shape
 from nbtf._ops.math.arithmetic import AddV2
 from nbtf._ops.specs import broadcast
+from nbtf._runtime.conversion import as_tensor
 from nbtf._runtime.scopes import EMPTY, SCOPE, requested
-from nbtf._shapes import TensorShape
+from nbtf._runtime.tensor import Tensor
+from nbtf._shapes import ShapeLike, TensorShape
 from nbtf._types import DType
+
+SINGLETON = (
+    "tf.function only supports singleton tf.Variables created on the first call. Make sure the tf.Variable is only "
+    "created once or created outside tf.function. See "
+    "https://www.tensorflow.org/guide/function#creating_tfvariables for more information."
+)
 
 _ELEMENTWISE = broadcast(AddV2).__code__
 """The shape rule that all elementwise ops share."""
@@ -32,7 +42,7 @@ class Trace(SymbolicGraph):
         super().__init__()
         self.request = requested(SCOPE() or EMPTY)
 
-    def placeholder(self, dims: Sequence[int | None] | None, dtype: DType) -> GraphTensor:
+    def placeholder(self, dims: ShapeLike, dtype: DType) -> GraphTensor:
         """Returns a symbolic tensor for an argument.
 
         Args:
@@ -75,11 +85,53 @@ class Trace(SymbolicGraph):
         _tell_apart(tensor)
         return tensor
 
-    def _made(self, record: Any, *arguments: Any, **more: Any) -> Operation:
-        node = super()._made(record, *arguments, **more)
+    def _made(self, record: Any, *arguments: Any, **options: Any) -> Operation:
+        node = super()._made(record, *arguments, **options)
         for tensor in node.outputs:
             _tell_apart(tensor)
         return node
+
+
+class CapturingTrace(Trace):
+    """A trace of a function: it captures tensors with values, and leaves variables unchanged."""
+
+    silent = True
+    """Whether observers receive no events from the scope."""
+
+    def __init__(self) -> None:
+        """Starts without captures."""
+        super().__init__()
+        self.captures: dict[int, tuple[Any, GraphTensor]] = {}
+        """Captured tensors: their counterparts in this graph, by the id of the original."""
+
+    def _own(self, value: Any) -> Any:
+        """Returns an input as a tensor of this graph; a tensor with a value is captured."""
+        return self.capture(value) if value.__class__ is Tensor else super()._own(value)
+
+    def capture(self, value: Any) -> GraphTensor:
+        """Returns the counterpart of a captured tensor."""
+        if id(value) not in self.captures:
+            shape = TensorShape(value._shape._dims) if value.__class__ is GraphTensor else value.shape
+            node = self.add_source(PLACEHOLDER, "captured", {}, [(shape, value._dtype)])
+            self.captures[id(value)] = value, node.outputs[0]
+        return self.captures[id(value)][1]
+
+    def output_on_variable(self, op: Any, tensors: Sequence[Any], attrs: dict[str, Any]) -> tuple[TensorShape, DType]:
+        """Returns shape and dtype of the output of an op on a variable, which is its first input."""
+        variable, *operands = tensors
+        specs = [Spec(variable.shape._dims, variable._dtype), *[spec_of(self._own(value)) for value in operands]]
+        (dtype,) = op.output_dtypes([spec.dtype for spec in specs], attrs, 1)
+        (dims,) = op.shapes(specs, op.normalised(attrs))
+        return TensorShape(dims), dtype
+
+    def shown_shape(self, shape: TensorShape) -> TensorShape:
+        """Returns a shape as programs see it, with None for unknown lengths."""
+        return TensorShape(shape._dims)
+
+
+def value_read(value: Any) -> Any:
+    """Returns an attribute of an op; for a variable, its value."""
+    return as_tensor(value) if hasattr(value, "assign_add") else value
 
 
 def _tell_apart(tensor: GraphTensor) -> None:

@@ -55,12 +55,12 @@ def _differences(
 ) -> tuple[tuple[str, str, str], ...]:
     """Returns name, new and old text of the arguments that the most similar trace rejects; of several the latest."""
     tries: list[list[tuple[str, ArgumentType, ArgumentType]]] = [
-        [row for row in zip(names, types, others, strict=True) if not accepts(row[2], row[1])]
-        for others in reversed(earlier)
+        [row for row in zip(names, types, earlier_types, strict=True) if not accepts(row[2], row[1])]
+        for earlier_types in reversed(earlier)
     ]
     nearest = min(tries, key=len) if tries else []
-    texts = [(name, short_text(now), short_text(before)) for name, now, before in nearest]
-    return tuple([(name, now, f"another {before}" if now == before else before) for name, now, before in texts])
+    texts = [(name, short_text(new), short_text(old)) for name, new, old in nearest]
+    return tuple([(name, new, f"another {old}" if new == old else old) for name, new, old in texts])
 
 
 def short_text(argument: ArgumentType) -> str:

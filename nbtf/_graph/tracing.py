@@ -6,26 +6,18 @@ from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from nbtf._devices.base import Spec
-from nbtf._graph.operation import PLACEHOLDER
-from nbtf._graph.shapes import spec_of
 from nbtf._graph.tensor import GraphTensor
-from nbtf._graph.trace import Trace
+from nbtf._graph.trace import SINGLETON, CapturingTrace, value_read
 from nbtf._graph.trial import inside
 from nbtf._ops.op import Op
 from nbtf._ops.variables.resource import VarHandleOp
-from nbtf._runtime.conversion import as_tensor
 from nbtf._runtime.scopes import EMPTY, SCOPE, Scope
 from nbtf._runtime.seeds import Seeds
-from nbtf._runtime.tensor import Tensor
-from nbtf._shapes import TensorShape
 
 
-class FunctionTrace(Trace):
+class FunctionTrace(CapturingTrace):
     """A trace of a function of tensors; it leaves variables and generators unchanged."""
 
-    silent = True
-    """Whether observers receive no events from the scope."""
     is_trial = True
     """Whether only shapes and dtypes of results matter; what the function adds to other objects is discarded."""
 
@@ -33,43 +25,14 @@ class FunctionTrace(Trace):
         """Starts with its own random numbers."""
         super().__init__()
         self.seeds = Seeds()
-        self._captures: dict[int, tuple[Tensor, GraphTensor]] = {}
 
     def add(self, op: Op, inputs: Sequence[Any], attrs: dict[str, Any], name: str | None) -> Any:
         """Records an op; an op on a variable leaves it unchanged, and returns a tensor with the shape of its result."""
         if op is VarHandleOp:
-            raise ValueError(
-                "tf.function only supports singleton tf.Variables created on the first call. Make sure the tf.Variable "
-                "is only created once or created outside tf.function."
-            )
+            raise ValueError(SINGLETON)
         if not op.resource:
-            read = {key: _as_read(value) for key, value in attrs.items()}
-            return super().add(op, inputs, read, name)
-        variable: Any = inputs[0]
-        if op.updates:
-            return variable
-        specs = [Spec(variable.shape._dims, variable.dtype), *[spec_of(self._own(x)) for x in op.convert(inputs)[1:]]]
-        dtypes = op.output_dtypes([spec.dtype for spec in specs], attrs, 1)
-        (dims,) = op.shapes(specs, op.normalised(attrs))
-        return self.placeholder(dims, dtypes[0])
-
-    def _own(self, value: Any) -> Any:
-        """Returns an input as a tensor of this graph; a tensor with a value stays where it is."""
-        if value.__class__ is not Tensor:
-            return super()._own(value)
-        if id(value) not in self._captures:
-            node = self.add_source(PLACEHOLDER, "captured", {}, [(value.shape, value.dtype)])
-            self._captures[id(value)] = value, node.outputs[0]
-        return self._captures[id(value)][1]
-
-    def shown_shape(self, shape: TensorShape) -> TensorShape:
-        """Returns a shape as programs see it, with None for unknown lengths."""
-        return TensorShape(shape._dims)
-
-
-def _as_read(value: Any) -> Any:
-    """Returns an attribute; for a variable, its value, which is unknown."""
-    return as_tensor(value) if hasattr(value, "assign_add") else value
+            return super().add(op, inputs, {key: value_read(value) for key, value in attrs.items()}, name)
+        return inputs[0] if op.updates else self.placeholder(*self.output_on_variable(op, op.convert(inputs), attrs))
 
 
 def traced(call: Callable[[Callable[..., GraphTensor]], Any], scope: Scope | None = None) -> Any:

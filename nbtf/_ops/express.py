@@ -9,16 +9,13 @@ from __future__ import annotations
 import linecache
 import warnings
 from collections.abc import Callable
-from textwrap import dedent, indent
 from types import FunctionType
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from nbtf import _types
-from nbtf._devices.base import Label, buffer_of
+from nbtf._devices.base import buffer_of
 from nbtf._devices.cpu import CPU
-from nbtf._runtime.conversion import constant_of, host_array
-from nbtf._runtime.logged_lane import logs, untold
-from nbtf._runtime.recorded_lane import run_recorded
+from nbtf._runtime.conversion import host_array
 from nbtf._runtime.scopes import HERE, SCOPE
 from nbtf._runtime.tape import ALWAYS, LASTING, PLAIN
 from nbtf._runtime.tensor import Tensor, tensor_of
@@ -64,47 +61,9 @@ def {name}({params}):
                 if scope is not None and (tape := scope.tape) is not None and ({watched}):
 {heard}
                 return result
-{elsewhere}    except HANDED_OVER: pass
-{logged}    return road({args})
+    except HANDED_OVER: pass
+    return road({args})
 """
-
-# The same while placement is logged. The lane prints before the op runs, so if it fails, the road must not log it
-# again.
-LOGGED = """\
-    if HERE.logged is not None and {tensors} and {devices}HERE.logged and {dtypes}:
-        if SCOPE() is None and logs(op.type, {first}._device):
-            try: array = {call}
-            except HANDED_OVER: array = None
-            if array is None: return untold(road, {args})
-            if array.__class__ is not ndarray: array = asarray(array)
-            result = Tensor()
-            result._array = array; result._dtype = {result}; result._device = {first}._device; result._watch = None
-            return result
-"""
-
-# The same on another device, which manages its own stream and memory.
-ELSEWHERE = """\
-        elif device in HERE.elsewhere and device is {others}device and {dtypes}{on_gpus}:
-            scope = SCOPE()
-            if device is (HERE.first if scope is None else scope.lane):
-{read}                array, allocation = device.quick(op, ({inputs},), ({given}))
-                result = Tensor()
-                result._array = array; result._dtype = {result}; result._device = device; result._watch = None
-                if allocation is not None: result._allocation = allocation
-                if scope is not None and (tape := scope.tape) is not None and ({watched}):
-{heard}
-                return result
-        elif device in HERE.recorded and device is {others}device and {dtypes}{on_gpus}:
-            scope = SCOPE()
-            result = run_recorded(op, ({inputs},), ({given}), scope, {result})
-            if scope is not None and (tape := scope.tape) is not None and ({watched}):
-{heard_recorded}
-            return result
-"""
-
-# As on the road: a value that a tape itself reads from a variable is kept longer.
-READ = "                if scope is not None and scope.tape is not None and device.is_exact:\n"
-READ_EACH = "                    if {x}._watch is ALWAYS: {x} = {x}.__tf_tensor__()\n"
 
 HEARD = "                    tape.record(op, ({inputs},), {attrs}, result)"
 
@@ -133,61 +92,25 @@ SCALAR = "    if y.__class__ is float or y.__class__ is int: y = constant_like(x
 
 
 def constant_like(x: Any, value: float) -> Any:
-    """Returns a cached scalar tensor of `x`'s dtype and device, or `value` if that would give another result.
+    """Returns a cached scalar tensor of `x`'s dtype on the lane's CPU; `value` if the road must convert it.
 
     0.0 and -0.0 are equal and would share a key, so zeros are looked up by their text. nan never equals itself and is
     not cached.
     """
     device = getattr(x, "_device", None)
-    is_told = device in HERE.recorded and x.__class__ is Tensor and _is_eager()
-    if device is None or (device is not HERE.device and not is_told and not _goes_to(device)):
+    if device is None or device is not HERE.device:
         return value
-    key = (x._dtype, value or str(value), value.__class__)
+    dtype: _types.DType = x._dtype
+    key = (dtype, value or str(value), value.__class__)
     scalar = device.constants.get(key)
     if scalar is None:
-        scalar = _new_constant(x, value)
-        if scalar is None:
+        if value != value or not _exact(dtype, value):
             return value
+        array, dtype = host_array(value, dtype)
+        scalar = tensor_of(buffer_of(array), dtype, device)
         if len(device.constants) < 1000:  # so that a loop over floats cannot fill the memory
             device.constants[key] = scalar
-    if is_told:
-        dtype, array, _ = scalar
-        return constant_of(array, dtype, value, dtype)
-    return _put_scalar(device, *scalar) if device.is_exact else scalar
-
-
-def _is_eager() -> bool:
-    """Returns whether ops run at once."""
-    scope = SCOPE()
-    return scope is None or (scope.graph is None and not scope.silent)
-
-
-def _goes_to(device: Any) -> bool:
-    """Returns whether ops without a device request run on this device, which has a `quick` method."""
-    if device not in HERE.elsewhere:
-        return False
-    scope = SCOPE()
-    return device is (HERE.first if scope is None else scope.lane)
-
-
-def _new_constant(x: Any, value: float) -> Any:
-    """Returns what the device of `x` caches for a scalar: a tensor, or what to put on the device at each use.
-
-    Returns None if the value does not fit the dtype or belongs in host memory.
-    """
-    device, dtype = x._device, x._dtype
-    if value != value or not _exact(dtype, value) or (not device.on_host and dtype in _types.HOST_DTYPES):
-        return None
-    array, dtype = host_array(value, dtype)
-    label = Label("_EagerConst", dtype.name, array.shape)
-    if device.is_exact:
-        return dtype, array, label
-    return tensor_of(buffer_of(array) if device.on_host else device.put(array, label), dtype, device)
-
-
-def _put_scalar(device: Any, dtype: _types.DType, array: Any, label: Label) -> Tensor:
-    """Returns a scalar on a device that allocates memory for it at each use."""
-    return tensor_of(device.put_lasting(array, label), dtype, device)
+    return scalar
 
 
 def _exact(dtype: _types.DType, value: float) -> bool:
@@ -247,34 +170,8 @@ def _text(op: Op, road: Callable[..., Any], names: tuple[str, ...]) -> str:
         name=road.__name__,
         params=", ".join(names),
         scalar=SCALAR if inputs == ("x", "y") and len(set(op.tokens)) == 1 and op.tokens[0] in op.sets else "",
-        elsewhere=_elsewhere(op, inputs, parts),
-        logged=_logged(op, inputs, parts),
         **parts,
     )
-
-
-def _elsewhere(op: Op, inputs: tuple[str, ...], parts: dict[str, str]) -> str:
-    """Returns the code for other devices; empty for ops that may run on a device other than their inputs'."""
-    if op._cpu_only is True or op.host_outputs:
-        return ""
-    kernels = "".join(f" and {x}._dtype not in CPU_ONLY" for x in inputs) if op._cpu_only else ""
-    given = "".join(f"{attr}, " for attr in op.attrs)
-    read = "" if op.resource else READ + "".join([READ_EACH.format(x=x) for x in inputs])
-    heard = indent(dedent(parts["heard"]), " " * 16)
-    return ELSEWHERE.format(
-        inputs=", ".join(inputs), given=given, on_gpus=kernels, read=read, heard_recorded=heard, **parts
-    )
-
-
-def _logged(op: Op, inputs: tuple[str, ...], fragments: dict[str, str]) -> str:
-    """Returns the code for logged ops, for NumPy functions only: other kernels may leave the work to other ops.
-
-    NumPy functions also have no constants or variables to log.
-    """
-    if not op.function or op.host_inputs or op.resource:
-        return ""
-    tensors = " and ".join(f"{x}.__class__ is Tensor" for x in inputs)
-    return LOGGED.format(tensors=tensors, devices="".join(f"{x}._device is " for x in inputs), **fragments)
 
 
 def _heard(op: Op, inputs: tuple[str, ...]) -> str:
@@ -330,9 +227,6 @@ def _space(op: Op, road: Callable[..., Any]) -> dict[str, Any]:
         "xp": xp,
         "kernel": getattr(xp, op.function) if op.function else op.kernel,
         "HERE": HERE,
-        "run_recorded": run_recorded,
-        "logs": logs,
-        "untold": untold,
         "SCOPE": SCOPE,
         "Tensor": Tensor,
         "ndarray": xp.ndarray,
@@ -342,7 +236,6 @@ def _space(op: Op, road: Callable[..., Any]) -> dict[str, Any]:
         "ALWAYS": ALWAYS,
         "LASTING": LASTING,
         "as_dtype": _types.as_dtype,
-        "CPU_ONLY": op._cpu_only,
         "RESULT": None if token in op.tokens or token in op.attrs else _types.as_dtype(token),
         **{f"DTYPES_{token}": dtypes for token, dtypes in sets.items()},
     }

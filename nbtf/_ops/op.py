@@ -13,7 +13,6 @@ from nbtf._devices.cpu import CPU
 from nbtf._ops.attributes import NodeForm
 from nbtf._ops.express import express
 from nbtf._ops.in_bfloat16 import takes_bfloat16
-from nbtf._ops.list_lane import has_list_lane, run_with_lists
 from nbtf._ops.specs import Dims, broadcast, spec_of
 from nbtf._runtime.conversion import NotYetError, as_tensor
 from nbtf._runtime.execute import execute
@@ -110,7 +109,6 @@ class Op:
         self._like_first = [(make.many, make.place) for make in self._makes] == [(False, 0)]
         self._passed: set[tuple[DType, ...]] = set()
         self.takes_lists: bool = any(slot.many for slot in self._slots)
-        self.has_list_lane: bool = has_list_lane(self)
         self.taped: int = AT_LENGTH
         self.keeps_inputs: bool = len(self.tokens) > 1 or self.takes_lists
 
@@ -177,9 +175,7 @@ class Op:
     # Using
 
     def __call__(self, *inputs: Any, name: str | None = None, **attrs: Any) -> Any:
-        """Runs the op on the road, or on the list lane if it can take that."""
-        if self.has_list_lane and (result := run_with_lists(self, inputs, attrs)) is not None:
-            return result
+        """Runs the op on the road."""
         try:
             return execute(self, inputs, attrs, name)
         except NotYetError as symbolic:

@@ -21,7 +21,7 @@ import itertools
 from collections.abc import Callable, Sequence
 from functools import partial
 from math import nan
-from time import perf_counter, time
+from time import time
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 from nbtf._devices.base import Device, Memory, Runnable, nbytes_of
@@ -30,7 +30,7 @@ from nbtf._record.clock import WAIT, Lanes
 from nbtf._record.events import Allocated, Copied, CopyKind, Event, OpExecuted, OpPlaced, OutputSpec, Reason
 
 if TYPE_CHECKING:
-    from nbtf._record.listeners import Observers
+    pass
 
 SUBJECT, NUMBER, TIME, WHERE, FIRST, BEGAN, SECONDS, MORE = range(8)
 ROW = 8
@@ -106,7 +106,7 @@ def row_of_mark(subject: Subject) -> Row:
 class OpSubject(Subject):
     """An op that ran on a device with inputs of certain shapes; `runner` is None if it failed."""
 
-    __slots__ = ("_arguments", "count", "devices", "lanes", "outputs", "pieces")
+    __slots__ = ("_arguments", "count", "device", "devices", "lanes", "outputs", "pieces", "reason")
     reported = 1
 
     def __init__(
@@ -122,7 +122,7 @@ class OpSubject(Subject):
     ) -> None:
         """Stores shapes and dtypes of the results: in tuples, unless there is exactly one result."""
         self._arguments = op, device, reason, runner, shapes, dtypes, input_shapes, input_dtypes
-        self.devices = (device.name,)
+        self.device, self.reason, self.devices = device, reason, (device.name,)
         outputs = [*zip(shapes, dtypes, strict=True)] if dtypes.__class__ is tuple else [(shapes, dtypes)]
         self.outputs = tuple([OutputSpec(shape, dtype.name, nbytes_of(shape, dtype)) for shape, dtype in outputs])
         self.count = 1 if runner is None else 2
@@ -182,7 +182,8 @@ def _subject_of(key: tuple[Any, ...], new: Callable[..., Any], *arguments: Any) 
     return subject
 
 
-def _rows_of_constants(device: Device, reason: Reason, start: Begun) -> list[Any]:
+def rows_of_constants(device: Device, reason: Reason, start: Begun) -> list[Any]:
+    """Returns the rows of an op's constants, one after the other."""
     call_site, _, began_at, numbers = start
     subject = _subject_of((device, id(reason)), _ConstantSubject, device.name, reason)
     rows: list[Any] = []
@@ -194,7 +195,7 @@ def _rows_of_constants(device: Device, reason: Reason, start: Begun) -> list[Any
 def events_of_begin(op: Runnable, device: Device, reason: Reason, start: Begun) -> list[Event]:
     """Returns the events to report before an op runs: its constants and its placement."""
     call_site, seq, now, _ = start
-    rows = iter(_rows_of_constants(device, reason, start))
+    rows = iter(rows_of_constants(device, reason, start))
     constants = [event for row in zip(*[rows] * ROW, strict=True) for event in row[SUBJECT].events(row)]
     return [*constants, OpPlaced(op.type, device.name, reason, seq, now, *place_of(call_site))]
 
@@ -203,91 +204,30 @@ def note_of_failure(op: Runnable, device: Device, reason: Reason, start: Begun) 
     """Returns the row of an op that failed, after those of its constants."""
     call_site, first, began_at, constants = start
     row = OpSubject(op, device, reason), next_number(), began_at, call_site, first, began_at, nan, None
-    return row if constants is None else (*_rows_of_constants(device, reason, start), *row)
-
-
-def take_note_of_op(
-    sink: Observers,
-    op: Runnable,
-    placed: tuple[Device, Device, Reason],
-    start: Begun,
-    outputs: Sequence[Any],
-    dtypes: Sequence[Any],
-    started: float,
-    input_shapes: tuple[tuple[int, ...], ...] | None,
-    input_dtypes: tuple[Any, ...],
-) -> None:
-    """Appends the row of an op that has just run; its results remember the row's number.
-
-    Args:
-      sink: receives the row.
-      op: the op.
-      placed: its device, the device that ran the kernel (whose memory level is read now), and the reason.
-      start: the start of the op, as `begin` returned it.
-      outputs: the results.
-      dtypes: their dtypes.
-      started: when the kernel began, by `perf_counter`; 0 without a kernel.
-      input_shapes: the kernel's input shapes, lists flattened; unused if the time is measured.
-      input_dtypes: the input dtypes.
-    """
-    device, runner, reason = placed
-    seconds = nan if runner.models_time else perf_counter() - started if started else 0.0
-    if len(outputs) == 1:
-        shapes, results = outputs[0]._array.shape, dtypes[0]
-    else:
-        shapes, results = tuple([output._array.shape for output in outputs]), tuple(dtypes)
-    key = op, device, id(reason), runner, shapes, results, input_shapes, input_dtypes
-    subject = _SUBJECTS.get(key)
-    if subject is None:
-        subject = _subject_of(key, OpSubject, op, device, reason, *key[3:])
-    take_short_note(sink, subject, start, outputs, seconds)
+    return row if constants is None else (*rows_of_constants(device, reason, start), *row)
 
 
 def subject_of_op(
     op: Runnable,
-    device: Device,
-    reason: Reason,
-    constants: int | None,
+    placed: tuple[Device, Device, Reason],
     outputs: Sequence[Any],
-    inputs: tuple[tuple[tuple[int, ...], ...], tuple[Any, ...]],
+    inputs: tuple[tuple[tuple[int, ...], ...] | None, tuple[Any, ...]],
 ) -> OpSubject:
-    """Returns the subject of an op; `inputs` are described with lists flattened, and `constants` are not used.
+    """Returns the subject of an op.
 
-    It equals the subject of the row that `take_note_of_op` appends.
+    Args:
+      op: the op.
+      placed: its device, the device that ran the kernel, and the reason.
+      outputs: the results.
+      inputs: the inputs' shapes and dtypes, with lists flattened; no shapes if the device measures times.
     """
+    device, runner, reason = placed
     shapes: Any = tuple([output._array.shape for output in outputs])
     dtypes: Any = tuple([output._dtype for output in outputs])
     if len(outputs) == 1:
         (shapes,), (dtypes,) = shapes, dtypes
-    key = op, device, id(reason), device, shapes, dtypes, *inputs
+    key = op, device, id(reason), runner, shapes, dtypes, *inputs
     return _subject_of(key, OpSubject, op, device, reason, *key[3:])
-
-
-def take_short_note(
-    sink: Observers, subject: OpSubject, start: Begun, outputs: Sequence[Any], seconds: float = nan
-) -> None:
-    """Appends the row of an op with a known subject.
-
-    Args:
-      sink: receives the row.
-      subject: what the row stands for.
-      start: the start of the op, as `begin` returned it.
-      outputs: the results, which remember the row's number.
-      seconds: the measured duration; nan if it is modelled.
-    """
-    call_site, first, began_at, constants = start
-    entries = None if subject.pieces is None else subject.pieces.entries(subject.outputs, call_site)
-    last = next_number()
-    for output in outputs:
-        output._seq = last
-    row: Row = subject, last, time(), call_site, first, began_at, seconds, entries
-    if constants is not None:
-        _, device, reason, *_ = subject._arguments
-        row = *_rows_of_constants(device, reason, start), *row
-    for take in sink.takers:
-        take(row)
-    if last > sink.due:
-        sink.count()
 
 
 # Memory of devices that report only how much is in use

@@ -48,7 +48,7 @@ class ChangingBlock(ScopeStack):
         """
         if inner is None:
             outer = SCOPE() and current_scope()
-            inner = EMPTY.with_tapes((), HERE.first) if outer is None else outer.with_tapes(outer.tapes, outer.lane)
+            inner = EMPTY.with_tapes((), HERE.device) if outer is None else outer.with_tapes(outer.tapes, outer.lane)
         self.enter(inner, change)
         try:
             change.write(change.inner)

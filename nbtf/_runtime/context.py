@@ -24,7 +24,7 @@ from nbtf._runtime.configuration import Configuration, LogicalDevice
 from nbtf._runtime.constants import Constants
 from nbtf._runtime.device_scopes import CellDevice, DeviceScopes
 from nbtf._runtime.gpus import GPUs, LogicalGPU
-from nbtf._runtime.lanes import close_lanes, open_lanes
+from nbtf._runtime.lanes import close_lane, open_lane
 from nbtf._runtime.log_styles import CURRENT_STYLE
 from nbtf._runtime.logical_devices import LogicalDevices
 from nbtf._runtime.placement import Machine, Placeable, place_op
@@ -98,10 +98,10 @@ class Context:
         self.trace: Any = None  # the trace requested by `tf.summary.trace_on`
         self.constants = Constants()
         self.seeds: Seeds | None = None  # created by the first random op, so that `import nbtf` stays fast
-        self.device_scopes = DeviceScopes(lambda: self.devices)
+        self.device_scopes = DeviceScopes()
         # Decisions since the last change, kept for the common case; `settle` clears them.
         self._placed: dict[Any, tuple[Device, Reason]] = {}
-        self.recorded_ops: dict[Any, Any] = {}  # see `recorded_lane.py`
+        self.decisions: dict[Any, Any] = {}  # see `decisions.py`
 
     # What placement reads
 
@@ -183,25 +183,20 @@ class Context:
     # What listeners and scopes change
 
     def settle(self) -> None:
-        """Decides which device's express lane is open; every setter calls this last."""
+        """Discards decisions, and opens or closes the express lane; every setter calls this last."""
         with self._lock:
             if self.machine is not None:
                 default = self.settings.default_device
                 self.machine = self.machine._replace(soft=self.settings.soft_placement, default=default)
-            self._placed, self.recorded_ops = {}, {}
+            self._placed, self.decisions = {}, {}
             self.device_scopes.forget()
             self.watched = bool(self.observers.all) or self.log is not None
             self._keep_journals()
             if CURRENT.context is self:
-                quiet = not self.device_scopes.cells and self.settings.default_device is None
                 noticed = self.watched or self.settings.check_numerics
-                only_log = self.log is not None and not (self.observers.all or self.settings.check_numerics)
-                open_lanes(self.machine, quiet and not noticed, self._only_recorders_listen(), quiet and only_log)
+                requested = self.device_scopes.cells or self.settings.default_device is not None
+                open_lane(None if noticed or requested else self.machine)
                 HERE.watched = self.watched
-
-    def _only_recorders_listen(self) -> bool:
-        observers = self.observers
-        return bool(observers.takers) and not (observers.functions or self.log or self.settings.check_numerics)
 
     def _keep_journals(self) -> None:
         """Makes all GPUs log their memory changes while anything listens."""
@@ -312,7 +307,7 @@ def install(context: Context) -> None:
     """Makes a context the current one."""
     with Context._lock:
         CURRENT.context = context
-        close_lanes()
+        close_lane()
         context.settle()
 
 

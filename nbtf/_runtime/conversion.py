@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Mapping, Sequence
+from math import nan
 from types import MappingProxyType
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from nbtf._devices.base import Device, Label
+from nbtf._devices.base import Device, Label, buffer_of
 from nbtf._devices.sites import CallSite, find_call_site
 from nbtf._record.events import Reason
-from nbtf._record.rows import Begun, next_number, note_of_copy, take_note_of_op
+from nbtf._record.rows import Begun, next_number, note_of_copy, subject_of_op
 from nbtf._runtime.blocks import current_scope
 from nbtf._runtime.context import CURRENT, Context
+from nbtf._runtime.decisions import remember
 from nbtf._runtime.host_values import DEFAULT_OF, host_array, leaf_types, list_as_array
-from nbtf._runtime.op_start import begin, give_up
 from nbtf._runtime.phases import part_of
+from nbtf._runtime.reporting import begin, give_up, take_note
 from nbtf._runtime.scopes import HERE, SCOPE, Scope
 from nbtf._runtime.tensor import Tensor, tensor_of
 from nbtf._types import HOST_DTYPES, DType, string
@@ -75,6 +78,8 @@ def as_tensor(value: Any, dtype: DType | None = None) -> Tensor:
       TypeError: if a Python value does not fit `dtype`.
     """
     value_type = value.__class__
+    if value_type is float or value_type is int:
+        return _number(value, dtype)
     if value_type is Tensor:
         if dtype is not None and value._dtype is not dtype:
             raise ValueError(
@@ -144,35 +149,66 @@ def constant_of(array: np.ndarray[Any, Any], dtype: DType, value: Any = None, re
       requested: the dtype the program requested.
     """
     scope = SCOPE()
-    current_device = HERE.device
-    if current_device is not None and (scope is None or scope.lane is current_device):
+    device = HERE.device
+    if device is not None and (scope is None or scope.lane is device):
         tensor = Tensor()
         tensor._array = array
         tensor._dtype = dtype
-        tensor._device = current_device
+        tensor._device = device
         tensor._watch = None
         return tensor
-    current_device = HERE.first if scope is None else scope.lane  # the lane is the scope's owner once that is destroyed
-    if getattr(current_device, "is_exact", False) and current_device in HERE.elsewhere and dtype not in HOST_DTYPES:
-        label = Label(EAGER_CONST.type, dtype.name, array.shape)
-        return tensor_of(current_device.put_lasting(array, label), dtype, current_device)
     if scope is not None:
         scope = current_scope()
         if scope is not None and scope.graph is not None:
             return scope.graph.constant(array, dtype, value, requested)
-    return _placed(array, dtype, scope, value, requested)
-
-
-def _placed(
-    array: np.ndarray[Any, Any], dtype: DType, scope: Scope | None, value: Any, requested: DType | None
-) -> Tensor:
-    """Puts a constant where placement decides; observers record `_EagerConst`, unless the scope is plain CPU:0."""
     context = CURRENT.context
-    device, reason = context.place_op(EAGER_CONST, (dtype,), None, scope)
+    placed = context.place_op(EAGER_CONST, (dtype,), None, scope)
+    return _placed(_Number(array, dtype, placed, context.constants.key(value, requested, placed[0], scope)), scope)
+
+
+class _Number(NamedTuple):
+    """What is decided about a Python number that becomes a tensor."""
+
+    array: np.ndarray[Any, Any]
+    dtype: DType
+    placed: tuple[Device, Reason]
+    key: Any
+    """The key under which listeners are notified of it once."""
+
+
+def _number(value: float, requested: DType | None) -> Tensor:
+    """Returns a tensor of a Python number; what is decided about it is remembered, as for an op."""
+    scope = SCOPE()
+    if scope is not None:
+        scope = current_scope()
+        if scope is not None and (scope.graph is not None or scope.placed is not None):
+            return constant_of(*host_array(value, requested), value, requested)
+    context = CURRENT.context
+    decisions = context.decisions  # read first, so that a stale decision goes into a discarded dictionary
+    key: Any = value.__class__, value or str(value), requested  # 0.0 equals -0.0, so zeros are compared as text
+    if scope is not None:
+        key += scope.request and scope.request.name, scope.replica
+    if context.device_scopes.cells:
+        key += (threading.get_ident(),)
+    number = decisions.get(key)
+    if number is None:
+        array, dtype = host_array(value, requested)
+        placed = context.place_op(EAGER_CONST, (dtype,), None, scope)
+        number = _Number(array, dtype, placed, context.constants.key(value, requested, placed[0], scope))
+        remember(decisions, key, number)
+    array, dtype, (device, reason), reported_as = number
+    array = array.copy()  # the program may get hold of it and write into it
+    if device is HERE.device:
+        return tensor_of(buffer_of(array), dtype, device)
+    return _placed(_Number(array, dtype, (device, reason), reported_as), scope)
+
+
+def _placed(number: _Number, scope: Scope | None) -> Tensor:
+    """Puts a constant where placement decides; observers record `_EagerConst`, unless the scope is plain CPU:0."""
+    context, (array, dtype, (device, reason), key) = CURRENT.context, number
     silent = scope is not None and scope.request is not None and scope.request.name == context.host.name
     observed = context.watched and not silent and not (context.observers.functions and context.observers.telling)
-    key = context.constants.key(value, requested, device, scope) if observed else None
-    if key is None:
+    if key is None or not observed:
         return put_constant(EAGER_CONST, array, dtype, device, reason, scope, observed)
     events = [next_number()]
     try:
@@ -253,7 +289,8 @@ def _put(
 def _tell(context: Context, op: EagerConst, tensor: Tensor, reason: Reason, start: Begun) -> None:
     device = tensor._device
     placed = device, (context.host if tensor._host else device), reason
-    take_note_of_op(context.observers, op, placed, start, (tensor,), (tensor._dtype,), 0.0, (), ())
+    subject = subject_of_op(op, placed, (tensor,), ((), ()))
+    take_note(context.observers, subject, start, (tensor,), nan if placed[1].models_time else 0.0)
 
 
 def _dtype_of_tensor_in(value: Any) -> DType | None:

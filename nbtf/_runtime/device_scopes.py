@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
 from typing import Any
 
 from nbtf._devices.base import Device
 from nbtf._runtime.blocks import current_scope
 from nbtf._runtime.lanes import lane_of
-from nbtf._runtime.placement import Machine
-from nbtf._runtime.scopes import ANYWHERE, EMPTY, HERE, SCOPE, Request, Scope, merged
+from nbtf._runtime.scopes import ANYWHERE, EMPTY, SCOPE, Request, Scope, merged
 
 _REMEMBERED = 4096
 """Maximum number of kept requests, so that a loop over made-up device names cannot fill the memory."""
@@ -26,15 +24,10 @@ class DeviceScopes:
     neither an outer block nor the cell requests a device, and both names if an outer block does.
     """
 
-    def __init__(self, machine: Callable[[], Machine]) -> None:
-        """Starts without a cell.
-
-        Args:
-          machine: returns the available devices.
-        """
+    def __init__(self) -> None:
+        """Starts without a cell."""
         self.cells: dict[int, Request] = {}  # by thread
         self.opened: list[CellDevice] = []
-        self._machine = machine
         self.requested: dict[Any, tuple[Request, Device | None]] = {}
 
     def forget(self) -> None:
@@ -62,7 +55,7 @@ class DeviceScopes:
         decision = requested.get(key)
         if decision is None:
             request = ANYWHERE if name is None else merged(name, outer)
-            decision = request, None if HERE.first is None else lane_of(request, self._machine())
+            decision = request, lane_of(request)
             if len(requested) > _REMEMBERED:
                 requested.clear()
             if not (self.cells and key is name):  # another thread may have a cell device where this one has none

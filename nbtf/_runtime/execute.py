@@ -2,60 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from itertools import chain
+from math import nan
 from time import perf_counter
-from typing import Any, Protocol
+from typing import Any
 
-from nbtf._devices.base import Device, Spec
+from nbtf._devices.base import Device
 from nbtf._devices.collectives import COLLECTIVE
-from nbtf._record.events import Reason
-from nbtf._record.rows import take_note_of_op
-from nbtf._runtime.attribute_keys import key_of
 from nbtf._runtime.blocks import current_scope
-from nbtf._runtime.context import CURRENT, Context
-from nbtf._runtime.copying import check_current, check_policy, moved, tell_collective
+from nbtf._runtime.context import CURRENT
+from nbtf._runtime.copying import check_policy, moved, tell_collective
+from nbtf._runtime.decisions import OpRecord, decide
 from nbtf._runtime.numerics import check_results
-from nbtf._runtime.op_start import begin, give_up
-from nbtf._runtime.placement import on_host
-from nbtf._runtime.scopes import SCOPE, Scope
-from nbtf._runtime.tensor import Tensor, tensor_of
-from nbtf._types import HOST_DTYPES, DType, string
-from nbtf.errors import (
-    InvalidArgumentError,
-    MissingDeviceError,
-    OpError,
-    ResourceExhaustedError,
-)
+from nbtf._runtime.reporting import begin, give_up, take_note
+from nbtf._runtime.scopes import SCOPE
+from nbtf._runtime.tensor import Tensor
+from nbtf.errors import InvalidArgumentError, OpError, ResourceExhaustedError
 
 
-class OpRecord(Protocol):
-    """The parts of an op that the road needs; `_ops/op.py` defines them."""
-
-    type: str
-    kernel: Any
-    shares_memory: bool
-    host_outputs: bool
-    resource: bool
-    host_inputs: Mapping[str, tuple[DType | None, DType | None]]
-    many: bool
-    takes_lists: bool
-
-    def has_kernel(self, device_type: str, dtypes: Sequence[DType]) -> bool: ...
-    def is_given_values(self, inputs: Sequence[Any]) -> bool: ...
-    def convert(self, inputs: Sequence[Any]) -> Sequence[Any]: ...
-    def normalised(self, attrs: dict[str, Any]) -> dict[str, Any]: ...
-    def check(self, inputs: Sequence[Any], attrs: Mapping[str, Any]) -> tuple[DType, ...]: ...
-    def specs(self, inputs: Sequence[Any], attrs: Mapping[str, Any]) -> list[Spec] | None: ...
-    def output_dtypes(self, dtypes: Sequence[DType], attrs: Mapping[str, Any], count: int) -> list[DType]: ...
-
-
-def execute(  # noqa: C901, PLR0915  # the steps of an op in order, each with its condition
+def execute(  # noqa: C901  # the steps of an op in order, each with its condition
     op: OpRecord, inputs: Sequence[Any], attrs: dict[str, Any], name: str | None = None
 ) -> Any:
     """Runs an op and returns its results.
 
-    First, values are converted to tensors, dtypes are checked, and a device is chosen. After listeners are notified,
+    First, values are converted to tensors, and the op's device is decided or remembered. After listeners are notified,
     inputs are copied to the device and the kernel runs. Finally, listeners are notified again and tapes record the op.
 
     Args:
@@ -67,134 +38,53 @@ def execute(  # noqa: C901, PLR0915  # the steps of an op in order, each with it
     Returns:
       A tensor, or a list of them for an op with several results.
     """
-    scope = SCOPE() and current_scope()
-    if scope is not None and scope.graph is not None:
-        return scope.graph.add(op, inputs, attrs, name)
-    context = CURRENT.context
-
-    tensors = op.convert(inputs)
-    attrs_given, attrs = attrs, op.normalised(attrs)
-    dtypes = op.check(tensors, attrs)
-    results = op.output_dtypes(dtypes, attrs, 1)
-    device, runner, reason = placed = _place_op(context, op, tensors, dtypes, results, scope, name)
-    start = begin(context, op, device, reason, scope, attrs_given, _FRAMES, inputs) if context.watched else None
+    scope = SCOPE()
+    if scope is not None:
+        if scope.owner is not None and scope.owner() is None:
+            scope = current_scope()
+        if scope is not None and scope.graph is not None:
+            return scope.graph.add(op, inputs, attrs, name)
+    context, tensors = CURRENT.context, inputs
+    for value in inputs:
+        if value.__class__ is not Tensor:
+            tensors = op.convert(inputs)
+            break
+    decision = decide(context, op, tensors, attrs, scope, name)
+    device, runner, buffers = decision.device, decision.runner, tensors
+    start = begin(context, op, device, decision.reason, scope, attrs, _FRAMES, inputs) if context.watched else None
     call_site = None if start is None else start[0]
     try:
         if context.settings.device_policy != "silent":
             check_policy(context, op, tensors, runner, name)
-        buffers = tensors
-        for tensor in tensors:
-            if tensor.__class__ is not Tensor or tensor._device is not runner or tensor._host:
-                buffers = [moved(context, op, tensor, runner, call_site) for tensor in tensors]
-                break
-        started = 0.0 if call_site is None or runner.models_time else perf_counter()
+        if not decision.inputs_are_there:
+            buffers = [moved(context, op, tensor, runner, call_site) for tensor in tensors]
         try:
-            specs, shapes = (None, None) if runner.memory is None else _specs(op, tensors, dtypes, attrs)
-            result_buffers = runner.run(op, buffers, attrs, specs, call_site)
+            specs = decision.specs if decision.is_sized else decision.size(op, tensors)
+            started = 0.0 if call_site is None or runner.models_time else perf_counter()
+            result_buffers = runner.run(op, buffers, decision.attrs, specs, call_site)
+            seconds = nan if runner.models_time else perf_counter() - started
         except FAILURES as error:
-            call = called(op, inputs, attrs_given, name)
-            raise _explained(error, op, tensors, attrs, device, call) from _cause(error)
-        if len(result_buffers) == len(results) == 1:
-            outputs = [tensor_of(result_buffers[0], results[0], device)]
-        else:
-            results = op.output_dtypes(dtypes, attrs, len(result_buffers))
-            outputs = [tensor_of(buffer, dtype, device) for buffer, dtype in zip(result_buffers, results, strict=True)]
+            call = called(op, inputs, attrs, name)
+            raise _explained(error, op, tensors, decision.attrs, device, call) from _cause(error)
+        outputs = decision.outputs(op, result_buffers)
     except BaseException:
-        give_up(context, op, device, reason, start)
+        give_up(context, op, device, decision.reason, start)
         raise
-    if runner is not device:
-        _keep_on_host(outputs)
     if start is not None:
         if op.type == COLLECTIVE:
-            tell_collective(context, tensors, attrs, start[0])
-        take_note_of_op(context.observers, op, placed, start, outputs, results, started, shapes, dtypes)
+            tell_collective(context, tensors, decision.attrs, start[0])
+        take_note(context.observers, decision.subject(op, outputs), start, outputs, seconds)
     if context.settings.check_numerics and not (scope is not None and scope.silent):
         check_results(op.type, tensors, outputs, device.name)
     result = outputs if op.many else outputs[0]
     if scope is not None:
         for tape in scope.tapes:
-            tape.record(op, tensors, attrs, result)
+            tape.record(op, tensors, decision.attrs, result)
     return result
 
 
-# Placing
-
-
-def _place_op(
-    context: Context,
-    op: OpRecord,
-    tensors: Sequence[Any],
-    dtypes: tuple[DType, ...],
-    results: list[DType],
-    scope: Scope | None,
-    name: str | None,
-) -> tuple[Device, Device, Reason]:
-    """Returns the device an op belongs to, the one that runs its kernel, and the reason.
-
-    They differ for results in host memory: shapes, and on a GPU int32 or string results of such inputs.
-    """
-    pinned = tensors[0]._device if op.resource else None
-    if pinned is not None:
-        check_current(context, op, pinned)
-    try:
-        device, reason = context.place_op(op, dtypes, pinned, scope)
-    except MissingDeviceError as error:
-        raise type(error)(None, None, f"{error.message} [Op:{op.type}] name: {name or ''}") from None
-    if op.host_outputs:
-        return device, context.host, reason
-    if device.type != "CPU" and results[0] in HOST_DTYPES and _all_in_host_memory(tensors, results):
-        has_reason = reason.kind != "lowest-numbered GPU"
-        return device, context.host, reason if has_reason else on_host(reason, results[0].name)
-    if not device.holds_text:
-        if string in dtypes or string in results:
-            return device, context.host, reason  # the results are plain numbers, such as shapes
-        device.check_holds(*dtypes, *results)
-    return device, device, reason
-
-
-def _all_in_host_memory(tensors: Sequence[Any], results: list[DType]) -> bool:
-    for tensor in tensors:
-        for element in tensor if tensor.__class__ is list else (tensor,):
-            if element._dtype not in HOST_DTYPES or not (element._host or element._device.on_host):
-                return False
-    return all(dtype in HOST_DTYPES for dtype in results)
-
-
-def _keep_on_host(outputs: list[Tensor]) -> None:
-    for output in outputs:
-        output._host = True
-
-
-# Before the kernel runs
-
 _FRAMES = 4
 """Stack frames from `begin` up to the public function; all belong to nbtf, not to the user's program."""
-
-_SPECS: dict[tuple[Any, ...], list[Spec] | None] = {}
-_REMEMBERED = 4096
-
-
-def _specs(
-    op: OpRecord, tensors: Sequence[Any], dtypes: tuple[DType, ...], attrs: dict[str, Any]
-) -> tuple[list[Spec] | None, tuple[tuple[int, ...], ...]]:
-    """Returns the result specs, cached by what determines them, and the shapes of all inputs."""
-    lengths = None
-    if op.takes_lists:
-        flat = [element for value in tensors for element in (value if value.__class__ is list else (value,))]
-        shapes = tuple([element._array.shape for element in flat])
-        lengths = tuple([len(value) if value.__class__ is list else None for value in tensors])
-    else:
-        shapes = tuple([tensor._array.shape for tensor in tensors])
-    attributes = key_of(attrs) if attrs else ()
-    if attributes is None:
-        return op.specs(tensors, attrs), shapes
-    key = op, dtypes, shapes, attributes, lengths
-    specs = _SPECS.get(key)
-    if specs is None:
-        if len(_SPECS) >= _REMEMBERED:
-            _SPECS.clear()
-        specs = _SPECS[key] = op.specs(tensors, attrs)
-    return specs, shapes
 
 
 # Failing

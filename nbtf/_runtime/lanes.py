@@ -1,4 +1,4 @@
-"""The devices with an open express lane in this process, for plain ops and while recorders listen."""
+"""The express lane: the CPU runs plain ops on arrays alone while nothing listens."""
 
 from __future__ import annotations
 
@@ -7,43 +7,28 @@ from nbtf._runtime.placement import Machine
 from nbtf._runtime.scopes import HERE, Request, Scope
 
 
-def open_lanes(machine: Machine | None, quiet: bool, only_recorders: bool, only_log: bool) -> None:
-    """Opens the lanes of a machine's devices, and closes all others.
-
-    Args:
-      machine: the machine in use; None if no devices were created.
-      quiet: whether nothing listens, and plain ops run on the first device.
-      only_recorders: whether all listeners are recorders, which the lane can serve as well.
-      only_log: whether plain ops run on the first device, and only the placement log listens.
-    """
-    first = machine.first if machine is not None and quiet else None
+def open_lane(machine: Machine | None) -> None:
+    """Opens the lane if a machine's plain ops run on the CPU; closes it for any other machine, or None."""
+    first = None if machine is None else machine.first
     HERE.device = first if first is not None and first.type == "CPU" else None
-    devices = machine.by_name.values() if machine is not None and quiet else ()
-    HERE.elsewhere = frozenset([device for device in devices if device.lane and device is not HERE.device])
-    HERE.first = first if first is HERE.device or first in HERE.elsewhere else None
-    recording = machine.devices if machine is not None and only_recorders else ()
-    HERE.recorded = frozenset([device for device in recording if device.records_in_lane])
-    logging = machine.first if machine is not None and only_log else None
-    HERE.logged = logging if logging is not None and logging.type == "CPU" else None
 
 
-def close_lanes() -> None:
-    """Sends every op down the road until lanes are opened again."""
-    HERE.device, HERE.first, HERE.logged = None, None, None
-    HERE.elsewhere = HERE.recorded = frozenset()
+def close_lane() -> None:
+    """Sends every op down the road until the lane is opened again."""
+    HERE.device = None
 
 
-def lane_of(request: Request | None, machine: Machine) -> Device | None:
-    """Returns the device whose lane may serve plain ops under a request; None if there is none."""
-    if request is None or request.name is None:
-        return HERE.first
-    device = machine.by_name.get(request.name)
-    return device if device is HERE.device or device in HERE.elsewhere else None
+def lane_of(request: Request | None) -> Device | None:
+    """Returns the CPU if its lane is open and serves plain ops under a request, otherwise None."""
+    device = HERE.device
+    if device is None or request is None or request.name is None or request.name == device.name:
+        return device
+    return None
 
 
-def is_watched() -> bool:
-    """Returns whether the placement log or an observer is set."""
-    return HERE.watched
+def set_watched(watched: bool) -> None:
+    """Sets whether code declares its phase and layer: if something listens, and while a function is traced."""
+    HERE.watched = watched
 
 
 def lane_at(scope: Scope | None) -> Device | None:
@@ -56,11 +41,12 @@ def lane_at(scope: Scope | None) -> Device | None:
 
 
 def with_open_lane(scope: Scope) -> Scope:
-    """Returns a new scope, with the lane of its request open if the scope allows one."""
-    if (
-        HERE.device is not None
-        and scope.plain
-        and (scope.request is None or scope.request.name in (None, HERE.device.name))
-    ):
-        scope.lane = HERE.device
+    """Returns a new scope, with the lane open if its request and the rest of it allow that."""
+    if scope.plain:
+        scope.lane = lane_of(scope.request)
     return scope
+
+
+def is_watched() -> bool:
+    """Returns whether the placement log or an observer is set."""
+    return HERE.watched

@@ -6,9 +6,9 @@ from typing import Any
 
 from nbtf._runtime.blocks import current_scope, leaving
 from nbtf._runtime.changes import ChangingBlock
-from nbtf._runtime.context import CURRENT, open_graph
-from nbtf._runtime.lanes import lane_of
-from nbtf._runtime.scopes import EMPTY, HERE, SCOPE
+from nbtf._runtime.context import open_graph
+from nbtf._runtime.lanes import with_open_lane
+from nbtf._runtime.scopes import EMPTY, SCOPE
 
 
 class name_scope(ChangingBlock):  # noqa: N801  # TensorFlow's name
@@ -50,10 +50,7 @@ class name_scope(ChangingBlock):  # noqa: N801  # TensorFlow's name
         if hasattr(graph, "name_scope"):
             return self.begin(graph.name_scope(name).plan())
         full_name = name if not name or name[-1] == "/" else f"{outer.names}{name}/"
-        inner = outer.with_(names=full_name)
-        if HERE.first is not None and inner.plain:
-            inner.lane = lane_of(inner.request, CURRENT.context.devices)
-        self.enter(inner)
+        self.enter(with_open_lane(outer.with_(names=full_name)))
         return full_name
 
     @leaving

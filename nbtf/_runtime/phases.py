@@ -63,15 +63,16 @@ class _Saying:
         self.parts = earlier_parts
 
 
-_NOTHING = _Saying("", "", "")
-_SAID = call_variable("nbtf phase", _NOTHING)
+NOTHING = _Saying("", "", "")
+_SAID = call_variable("nbtf phase", NOTHING)
+SAYING = _SAID.get
 
 
 def _current() -> _Saying:
     """Returns the innermost declaration whose owner is still alive."""
     saying = _SAID.get()
     while saying.owner is not None and saying.owner() is None:
-        saying = saying.outer or _NOTHING
+        saying = saying.outer or NOTHING
     return saying
 
 
@@ -81,12 +82,12 @@ def part_of(scope: Scope | None) -> Part:
     Without a declared phase, ops recorded on a tape belong to the forward phase.
     """
     saying = _SAID.get()
-    if saying is _NOTHING and (scope is None or not (scope.tapes or scope.node or scope.replica is not None)):
+    if saying is NOTHING and (scope is None or not (scope.tapes or scope.node or scope.replica is not None)):
         return NOWHERE
     if saying.owner is not None and saying.owner() is None:
         saying = _current()
     if scope is None:
-        return NOWHERE if saying is _NOTHING else saying.parts.get(_NO_SCOPE) or _new_part(saying, _NO_SCOPE)
+        return NOWHERE if saying is NOTHING else saying.parts.get(_NO_SCOPE) or _new_part(saying, _NO_SCOPE)
     key = scope.node, scope.replica, not scope.tapes
     return saying.parts.get(key) or _new_part(saying, key)
 
@@ -171,7 +172,7 @@ class stage:  # noqa: N801  # named like a block
     @leaving
     def __exit__(self, *error: object) -> None:
         """Closes the block."""
-        _SAID.set(self._new.outer or _NOTHING)
+        _SAID.set(self._new.outer or NOTHING)
 
 
 def during(phase: str) -> Callable[[F], F]:

@@ -230,23 +230,16 @@ def requested(scope: Scope) -> Request | None:
 
 
 class Here:
-    """The devices whose express lanes are open in this process; only `lanes.py` writes it, for the Context.
+    """The state of the express lane in this process; only the context changes it.
 
-    `device` is the CPU for plain ops, or None. `elsewhere` holds all other devices that have a `quick`, and is empty
-    while lanes are closed. `first` is the device for plain ops if it has a lane of either kind. `watched` is whether
-    anything listens. `recorded` holds the devices that keep their lane while recorders listen. `logged` is the CPU for
-    plain ops if only the log listens.
+    `device` is the CPU while its lane is open for plain ops, otherwise None. `watched` is whether anything listens.
     """
 
-    __slots__ = ("device", "elsewhere", "first", "logged", "recorded", "watched")
+    __slots__ = ("device", "watched")
 
     def __init__(self) -> None:
-        """Starts with all lanes closed."""
+        """Starts with a closed lane."""
         self.device: Device | None = None
-        self.elsewhere: frozenset[Device] = frozenset()
-        self.first: Device | None = None
-        self.recorded: frozenset[Device] = frozenset()
-        self.logged: Device | None = None
         self.watched = False
 
 

@@ -61,7 +61,7 @@ class _SymbolicToo(type):
             return True
         symbolic: Any = instance.__class__
         graph = getattr(instance, "_graph", None) if hasattr(symbolic, "not_yet") else None
-        return cls is Tensor and graph is not None and graph.compares_elements
+        return cls is Tensor and graph is not None and graph.building_function
 
 
 class Tensor(Buffer, Operators["Tensor"], metaclass=_SymbolicToo):

@@ -19,7 +19,8 @@ from nbtf._ops.math.arithmetic import add, add_n
 from nbtf._ops.ragged_and_sparse.indexed_slices import IndexedSlices, join_indices
 from nbtf._runtime.context import CURRENT
 from nbtf._runtime.conversion import as_tensor
-from nbtf._runtime.scopes import HERE, SCOPE
+from nbtf._runtime.lanes import lane_at
+from nbtf._runtime.scopes import SCOPE
 from nbtf._runtime.tape import PLAIN, Call, Entry, Tape
 from nbtf._runtime.tensor import Tensor, tensor_of
 from nbtf._types import FLOATS, as_dtype, variant
@@ -73,7 +74,7 @@ def sum_gradients(grads: Any) -> Any:
     dense = [as_tensor(as_gradient(grad)) for grad in grads]
     if dense[0]._dtype is variant:
         return sum_of_lists(dense)
-    if HERE.device is None or dense[0].__class__ is not Tensor:
+    if lane_at(None) is None or dense[0].__class__ is not Tensor:
         return add_n(dense)  # these ops are or will be observed, and must be those of TensorFlow
     result = dense[0]
     for grad in dense[1:]:
@@ -171,7 +172,7 @@ def flow_back(tape: Tape, arrived: Arrived, sources: set[int], once: bool, devic
             x_stream, x_key = values if x._watch is of_variable else tensors, id(x)
         # Compute what flows
         x_flow = y_flow = array = None
-        if is_near and (towards_x := op.towards_x) is not None and HERE.device is device:
+        if is_near and (towards_x := op.towards_x) is not None and lane_at(None) is device:
             array = grad if grad.__class__ is ndarray else _array_of(as_dense(grad), device, inputs, result)
             try:
                 if array is None:
@@ -218,8 +219,8 @@ def flow_back(tape: Tape, arrived: Arrived, sources: set[int], once: bool, devic
 
 def unheard_device() -> Any:
     """Returns the CPU that would run ops without a listener or a tape; None if there is one, or for another device."""
-    device, scope = HERE.device, SCOPE()
-    return device if scope is None or (scope.lane is device and not scope.tapes) else None
+    scope = SCOPE()
+    return lane_at(scope) if scope is None or not scope.tapes else None
 
 
 def _array_of(grad: Any, device: Any, inputs: Any, result: Any) -> Any:

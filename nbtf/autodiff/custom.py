@@ -13,7 +13,8 @@ from nbtf._ops.structure import flatten, map_structure, pack_sequence_as
 from nbtf._ops.variables.variable import Variable
 from nbtf._runtime.context import open_graph
 from nbtf._runtime.conversion import as_tensor
-from nbtf._runtime.scopes import EMPTY, HERE, SCOPE, set_scope
+from nbtf._runtime.lanes import lane_at
+from nbtf._runtime.scopes import EMPTY, SCOPE, set_scope
 from nbtf._runtime.tape import ALWAYS, AT_LENGTH, Call
 from nbtf._runtime.tensor import Tensor
 from nbtf.autodiff.sources import can_be_watched, is_symbolic
@@ -124,7 +125,7 @@ def _record_variables(watcher: _Watcher, function: Function, args: Any, kwargs: 
     """Calls a function under an additional tape, which collects the variables it uses."""
     outer = SCOPE()
     scope = outer or EMPTY
-    lane = None if scope.tapes else HERE.first if outer is None else outer.lane
+    lane = None if scope.tapes else lane_at(None) if outer is None else outer.lane
     try:
         set_scope(scope.with_tapes((*scope.tapes, watcher), lane))
         result, backward = function(*args, **kwargs)

@@ -24,9 +24,10 @@ from nbtf._runtime.blocks import (
 from nbtf._runtime.changes import Change, block
 from nbtf._runtime.context import open_graph
 from nbtf._runtime.conversion import as_tensor
+from nbtf._runtime.lanes import is_watched, lane_at
 from nbtf._runtime.logger import get_logger
 from nbtf._runtime.phases import BACKWARD, during
-from nbtf._runtime.scopes import EMPTY, HERE, SCOPE, OutermostScope, Scope, new_scope, set_scope
+from nbtf._runtime.scopes import EMPTY, SCOPE, OutermostScope, Scope, new_scope, set_scope
 from nbtf._runtime.tape import ALWAYS, CONTINUOUS, Tape
 from nbtf._runtime.tensor import Tensor
 from nbtf._types import FLOATS
@@ -98,7 +99,7 @@ class GradientTape(ScopeStack):
         if SCOPE() is None and self._exit is not None and getrefcount(self._exit) != NOBODY_ELSE:
             # The code below, inlined for the most common case: a `with` inside no other block.
             self._scope = scope = new_scope(OutermostScope)
-            scope.tapes, scope.tape, scope.lane, scope.request = (tape,), tape, HERE.first, None
+            scope.tapes, scope.tape, scope.lane, scope.request = (tape,), tape, lane_at(None), None
             scope.owner = ref(self._exit, partial(setattr, scope, "lane"))
             self._exit = None
             self._token = set_scope(scope)
@@ -106,7 +107,7 @@ class GradientTape(ScopeStack):
             return self
         outer = current_scope()
         if outer is None:
-            scope = EMPTY.with_tapes((tape,), HERE.first)
+            scope = EMPTY.with_tapes((tape,), lane_at(None))
         else:
             tapes = (*outer.tapes, tape)
             scope = outer.with_tapes(tapes, outer.lane if len(tapes) == 1 else None)
@@ -260,7 +261,7 @@ class GradientTape(ScopeStack):
         targets = [target] if target.__class__ is Tensor else flat(target)
         flat_sources = flat(sources)
         seeds = None if output_gradients is None else _seeds(targets, output_gradients)
-        walk = _walk_observed if HERE.watched else GradientTape._walk
+        walk = _walk_observed if is_watched() else GradientTape._walk
         if target.__class__ is not Tensor and session_graph_of(targets) is not None:
             walk = _walk_nodes
         results = walk(self, tape, targets, seeds, flat_sources, not self._persistent)

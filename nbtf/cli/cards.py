@@ -84,18 +84,9 @@ def _real(monitor: runtime.CardMonitor) -> Iterator[Card]:
             holdings = tuple(
                 Holding(runtime.process_owner(process.pid), process.nbytes) for process in reading.processes
             )
-        yield Card(
-            label=str(index if reading.number is None else reading.number),
-            name=reading.name or "a card without a name",
-            uuid=reading.uuid or "",
-            used=reading.used,
-            total=reading.total,
-            utilization=reading.utilization,
-            temperature=reading.temperature,
-            power=reading.power,
-            holdings=holdings,
-            missing=reading.missing,
-        )
+        facts = {name: value for name, value in reading._asdict().items() if name in Card._fields}
+        facts |= {"name": reading.name or "a card without a name", "uuid": reading.uuid or "", "holdings": holdings}
+        yield Card(str(index if reading.number is None else reading.number), **facts)
 
 
 def _simulated() -> Iterator[Card]:

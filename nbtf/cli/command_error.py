@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import importlib.util
 from collections.abc import Generator, Sequence
+from functools import partial
 from pathlib import Path
 
 from nbtf._install import pip_install
@@ -33,11 +34,8 @@ def require(packages: Sequence[str], command: str, install: str = LAB) -> None:
 
 
 @contextlib.contextmanager
-def reading(path: Path) -> Generator[None]:
-    """Converts the system's error about an unreadable file into a one-sentence message.
-
-    Args:
-      path: the file.
+def _explaining(verb: str, path: Path) -> Generator[None]:
+    """Converts the system's error about a file or a folder into a one-sentence message.
 
     Raises:
       CommandError: if the block raised an `OSError`.
@@ -45,20 +43,8 @@ def reading(path: Path) -> Generator[None]:
     try:
         yield
     except OSError as error:
-        raise CommandError(f"cannot read {path}: {error.strerror or error}") from error
+        raise CommandError(f"cannot {verb} {path}: {error.strerror or error}") from error
 
 
-@contextlib.contextmanager
-def writing(path: Path) -> Generator[None]:
-    """Converts the system's error about an unwritable file into a one-sentence message.
-
-    Args:
-      path: the file or folder.
-
-    Raises:
-      CommandError: if the block raised an `OSError`.
-    """
-    try:
-        yield
-    except OSError as error:
-        raise CommandError(f"cannot write {path}: {error.strerror or error}") from error
+reading = partial(_explaining, "read")
+writing = partial(_explaining, "write")

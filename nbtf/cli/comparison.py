@@ -7,11 +7,10 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from nbtf._counts import counted
-from nbtf._missing import hint
+from nbtf._missing import hint, instead_of
 from nbtf.cli.execution import DEATH, CellError, CellRun, Output
 from nbtf.cli.line_changes import changed_lines
 from nbtf.cli.redirect import MISSING as MISSING
-from nbtf.compat._v1._surface import absent
 
 LINES_SHOWN = 8
 
@@ -111,4 +110,4 @@ def _advice(namespace: str, name: str) -> str:
     if not namespace:
         return hint(name)
     within = namespace.removeprefix(".compat.v1")
-    return absent.hint(f"{within}.{name}".lstrip(".")) if within != namespace else ""
+    return instead_of(f"{within}.{name}".lstrip(".")) if within != namespace else ""

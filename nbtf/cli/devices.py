@@ -10,6 +10,7 @@ from typing import Any
 from nbtf import runtime
 from nbtf._devices.cuda.probe import probe
 from nbtf._devices.sizes import gib
+from nbtf.cli.arguments import add_parser
 from nbtf.cli.command_error import CommandError
 from nbtf.cli.table import table
 
@@ -20,13 +21,7 @@ HINT = "To simulate GPUs with NumPy on this computer's CPU: NBTF_SIMULATED_GPUS=
 
 def add_command(commands: Any) -> None:
     """Adds `devices` to the command line."""
-    parser: argparse.ArgumentParser = commands.add_parser(
-        "devices",
-        help="list the available devices",
-        description="List the CPU, the real GPUs and the simulated GPUs. The command starts no device and allocates "
-        "no GPU memory. To simulate GPUs, set NBTF_SIMULATED_GPUS, for example to 4 or '4xTesla K20m'.",
-    )
-    parser.set_defaults(command=devices)
+    add_parser(commands, "devices", devices)
 
 
 def devices(chosen: argparse.Namespace) -> int:

@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from nbtf.cli.arguments import add_parser
 from nbtf.cli.command_error import LAB
 from nbtf.cli.finding import Finding
 from nbtf.cli.front_end import front_end, import_error
@@ -34,14 +35,7 @@ BROKEN_IPYKERNELS = ("7.0.0", "7.0.1")
 
 def add_command(commands: Any) -> None:
     """Adds `doctor` to the command line."""
-    parser: argparse.ArgumentParser = commands.add_parser(
-        "doctor",
-        help="check the installation and suggest fixes",
-        description="Check Python, NumPy, CuPy, the NVIDIA driver, the Jupyter packages, PyTorch, JAX and nbtf's "
-        "environment variables, and print one line for each. For a missing package, the line gives its purpose and the "
-        "command that installs it; for a problem, the fix. Exit status 1 if there is a problem. No device is opened.",
-    )
-    parser.set_defaults(command=doctor)
+    add_parser(commands, "doctor", doctor)
 
 
 def doctor(chosen: argparse.Namespace) -> int:

@@ -1,4 +1,4 @@
-"""Which cells of a notebook are exercises, and what are their solutions? The cells' metadata define both.
+"""The exercises of a notebook, as its cells' metadata define them, and the copies for students and teachers.
 
 An exercise is three cells with the metadata `{"nbtf": {"exercise": NAME}}`, `{"nbtf": {"check": NAME}}` and
 `{"nbtf": {"solution": NAME}}`. The exercise runs unchanged; the check (in our lessons the line `%check NAME`) answers
@@ -8,6 +8,7 @@ put into the exercise cell. `"wrong"`, a list beside the exercise's name, contai
 
 from __future__ import annotations
 
+import copy
 import re
 from dataclasses import dataclass
 from typing import Any
@@ -70,3 +71,30 @@ def _solution(name: str, cell: Any) -> str:
     if cell.cell_type != "markdown" or code is None:
         raise CommandError(f"the solution of {name!r} is not a text cell with a block of Python code")
     return code[1].removesuffix("\n")
+
+
+def student_copy(notebook: Any) -> Any:
+    """Returns a notebook without solutions and outputs, so that no answer is revealed."""
+    copied = _without_outputs(notebook)
+    hidden = {exercise.solution_cell for exercise in exercises(copied)}
+    copied.cells = [cell for index, cell in enumerate(copied.cells) if index not in hidden]
+    for cell in copied.cells:
+        cell.metadata.get("nbtf", {}).pop("wrong", None)
+    return copied
+
+
+def teacher_copy(notebook: Any) -> Any:
+    """Returns a notebook without outputs whose exercise cells hold the solutions."""
+    copied = _without_outputs(notebook)
+    for exercise in exercises(copied):
+        copied.cells[exercise.cell].source = exercise.solution
+    return copied
+
+
+def _without_outputs(notebook: Any) -> Any:
+    copied = copy.deepcopy(notebook)
+    copied.metadata.pop("widgets", None)
+    for cell in copied.cells:
+        if cell.cell_type == "code":
+            cell.update(outputs=[], execution_count=None)
+    return copied

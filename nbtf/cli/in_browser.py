@@ -7,9 +7,8 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from nbtf.cli.folded import empty_folded_cells, is_folded
-from nbtf.cli.install_cell import is_install_cell
 from nbtf.cli.languages import language_of
+from nbtf.cli.special_cells import empty_folded_cells, is_folded, is_install_cell
 
 INSTALL = "%pip install -q nbtf"
 """Put before the first cell that imports nbtf, because the page's Python starts without it."""
@@ -68,7 +67,8 @@ def _needs_processes(cell: Any, unknown: set[str]) -> bool:
 
 def _make_text(cell: Any, says: str) -> None:
     """Converts a code cell into text that shows its code and its recorded output; a folded output stays folded."""
-    printed = "".join(_text(output) for output in cell.pop("outputs")).rstrip()
+    texts = [output.get("text") or output.get("data", {}).get("text/plain", "") for output in cell.pop("outputs")]
+    printed = "".join(texts).rstrip()
     cell.pop("execution_count")
     cell.cell_type = "markdown"
     code, output = f"```python\n{cell.source}\n```", f"\n\n```\n{printed}\n```" if printed else ""
@@ -77,7 +77,3 @@ def _make_text(cell: Any, says: str) -> None:
         cell.source = f"{code}\n\n<details><summary>{summary}</summary>{output}\n\n</details>"
     else:
         cell.source = f"{code}\n\n*{says}*{output}"
-
-
-def _text(output: Any) -> str:
-    return output.get("text") or output.get("data", {}).get("text/plain", "")

@@ -17,10 +17,10 @@ from urllib.parse import quote
 import nbtf
 from nbtf._storage import files
 from nbtf._storage.reading import read_bytes, read_text
+from nbtf.cli.arguments import add_parser
 from nbtf.cli.command_error import CommandError, require
-from nbtf.cli.folded import empty_folded_cells
 from nbtf.cli.images import copy_images
-from nbtf.cli.install_cell import is_install_cell
+from nbtf.cli.special_cells import empty_folded_cells, is_install_cell
 
 VARIABLE = "NBTF_LANG"
 """The environment variable that sets the language of the live views."""
@@ -28,26 +28,7 @@ VARIABLE = "NBTF_LANG"
 
 def add_command(commands: Any) -> None:
     """Adds `lab` to the command line."""
-    parser: argparse.ArgumentParser = commands.add_parser(
-        "lab",
-        help="open the tutorials in JupyterLab",
-        description="Copy the tutorials into a folder and open the first one in JupyterLab. Existing copies are kept, "
-        "including those that you have changed. The GPUs in the tutorials are simulated.",
-        epilog='Put options for JupyterLab itself after --, for example "nbtf lab -- --port=9000".',
-    )
-    parser.add_argument("--no-browser", action="store_true", help="print the address instead of opening a browser")
-    parser.add_argument(
-        "--dir",
-        type=Path,
-        default=Path("nbtf-tutorials"),
-        metavar="D",
-        help="folder for the copies (default: ./nbtf-tutorials)",
-    )
-    parser.add_argument(
-        "--language", metavar="LANGUAGE", help=f"language: en, ja or zh_CN (default: {VARIABLE} if set, else English)"
-    )
-    parser.add_argument("jupyter", nargs="*", metavar="OPTION", help=argparse.SUPPRESS)
-    parser.set_defaults(command=lab)
+    add_parser(commands, "lab", lab, jupyter={"help": argparse.SUPPRESS})
 
 
 def lab(chosen: argparse.Namespace) -> int:

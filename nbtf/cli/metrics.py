@@ -5,13 +5,14 @@ from __future__ import annotations
 import argparse
 import signal
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from importlib import import_module
 from typing import Any
 
 from nbtf import runtime
 from nbtf._install import pip_install
 from nbtf._locks import new_event
+from nbtf.cli.arguments import add_parser, worded
 from nbtf.cli.cards import Card, Holding, cards
 from nbtf.cli.command_error import CommandError, require
 from nbtf.cli.metrics_server import new_server
@@ -23,51 +24,31 @@ _PROCESS_IDLE = "Time since the kernel's main thread last ran."
 _OF_PROCESS = ("card", "pid", "command", "notebook")
 
 
-GAUGES: Mapping[str, str] = {
-    "nbtf_gpu_memory_used_bytes": "GPU memory in use by all programs.",
-    "nbtf_gpu_memory_total_bytes": "Total GPU memory.",
-    "nbtf_gpu_utilization_ratio": "Share of the last sampling interval in which a kernel ran.",
-    "nbtf_gpu_temperature_celsius": "GPU temperature.",
-    "nbtf_gpu_power_watts": "Power draw of the GPU.",
-    "nbtf_gpu_processes": "Number of processes of all users on the GPU.",
-    "nbtf_gpu_free": "1 if no process uses the GPU, otherwise 0.",
+Figure = Callable[[Card], float | None]
+GAUGES: Mapping[str, tuple[str, Figure]] = {
+    "nbtf_gpu_memory_used_bytes": ("GPU memory in use by all programs.", lambda card: card.used),
+    "nbtf_gpu_memory_total_bytes": ("Total GPU memory.", lambda card: card.total),
+    "nbtf_gpu_utilization_ratio": (
+        "Share of the last sampling interval in which a kernel ran.",
+        lambda card: None if card.utilization is None else card.utilization / 100,
+    ),
+    "nbtf_gpu_temperature_celsius": ("GPU temperature.", lambda card: card.temperature),
+    "nbtf_gpu_power_watts": ("Power draw of the GPU.", lambda card: card.power),
+    "nbtf_gpu_processes": (
+        "Number of processes of all users on the GPU.",
+        lambda card: None if card.holdings is None or card.simulated else len(card.holdings),
+    ),
+    "nbtf_gpu_free": (
+        "1 if no process uses the GPU, otherwise 0.",
+        lambda card: None if card.simulated else float(card.is_free),
+    ),
 }
-"""The gauges of each GPU, with their help texts."""
-
-
-def figures(card: Card) -> Mapping[str, float | None]:
-    """Returns a GPU's figures in base units, keyed by the names in `GAUGES`; those that are None are not exported.
-
-    Args:
-      card: as `nbtf top` shows it. A simulated GPU has no processes.
-    """
-    return {
-        "nbtf_gpu_memory_used_bytes": card.used,
-        "nbtf_gpu_memory_total_bytes": card.total,
-        "nbtf_gpu_utilization_ratio": None if card.utilization is None else card.utilization / 100,
-        "nbtf_gpu_temperature_celsius": card.temperature,
-        "nbtf_gpu_power_watts": card.power,
-        "nbtf_gpu_processes": None if card.holdings is None or card.simulated else len(card.holdings),
-        "nbtf_gpu_free": None if card.simulated else float(card.is_free),
-    }
+"""The gauges of each GPU: their help texts, and their figures in base units; None is not exported."""
 
 
 def add_command(commands: Any) -> None:
     """Adds `metrics` to the command line."""
-    parser: argparse.ArgumentParser = commands.add_parser(
-        "metrics",
-        help="export GPU metrics for Prometheus",
-        description="Print the figures of `nbtf top` in Prometheus' text format: the metrics of all GPUs, and the "
-        "memory of your own processes with their notebooks. Other users' processes are counted but not described. "
-        "The command starts no device.",
-    )
-    parser.add_argument(
-        "--listen",
-        metavar="[ADDRESS:]PORT",
-        type=_address,
-        help=f"serve http://ADDRESS:PORT/metrics until stopped (default ADDRESS: {LOOPBACK})",
-    )
-    parser.set_defaults(command=metrics)
+    add_parser(commands, "metrics", metrics, listen=worded(_address))
 
 
 def metrics(chosen: argparse.Namespace) -> int:
@@ -103,12 +84,12 @@ class Collector:
         """Yields the metric families."""
         families: Any = import_module("prometheus_client.core").GaugeMetricFamily
         listed_cards = self._cards()
-        for name, meaning in GAUGES.items():
+        for name, (meaning, figure_of) in GAUGES.items():
             family = families(name, meaning, labels=_OF_CARD)
             for card in listed_cards:
-                figure = figures(card)[name]
+                figure = figure_of(card)
                 if figure is not None:
-                    family.add_metric(_card_labels(card), figure)
+                    family.add_metric([card.label, card.uuid, card.name, str(int(card.simulated))], figure)
             yield family
         memory = families("nbtf_gpu_process_memory_bytes", _PROCESS_MEMORY, labels=_OF_PROCESS)
         idle = families("nbtf_gpu_process_idle_seconds", _PROCESS_IDLE, labels=_OF_PROCESS)
@@ -131,10 +112,6 @@ class Collector:
 def _own_holdings(listed_cards: Sequence[Card]) -> Iterator[tuple[Card, Holding]]:
     """Yields the GPU memory that this user's processes hold."""
     return ((card, holding) for card in listed_cards for holding in card.holdings or () if holding.owner.is_self)
-
-
-def _card_labels(card: Card) -> list[str]:
-    return [card.label, card.uuid, card.name, str(int(card.simulated))]
 
 
 def _process_labels(card: Card, holding: Holding) -> list[str]:
@@ -176,5 +153,5 @@ def _address(text: str) -> tuple[str, int]:
     """
     address, _, port = text.rpartition(":")
     if not port.isdigit() or int(port) > 65_535:
-        raise argparse.ArgumentTypeError(f"expected [ADDRESS:]PORT, such as 9400 or 0.0.0.0:9400; got {text!r}")
+        raise ValueError(f"expected [ADDRESS:]PORT, such as 9400 or 0.0.0.0:9400; got {text!r}")
     return address.strip("[]") or LOOPBACK, int(port)

@@ -1,10 +1,10 @@
-"""How are notebook files read and written?"""
+"""The files of notebooks: which of them paths mean, and how they are read and written."""
 
 from __future__ import annotations
 
 import importlib
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, cast
 
@@ -116,3 +116,19 @@ def write(path: Path, notebook: Any) -> None:
     """
     with writing(path):
         files.write(path, as_text(notebook))
+
+
+def notebooks_in(paths: Iterable[Path]) -> list[Path]:
+    """Returns the notebooks at some paths, each once; those of a folder in order, without checkpoints.
+
+    Raises:
+      CommandError: if a path does not exist, or a folder has no notebooks.
+    """
+    notebooks: list[Path] = []
+    for path in paths:
+        inside = sorted(path.rglob("*.ipynb")) if path.is_dir() else [path]
+        inside = [path for path in inside if ".ipynb_checkpoints" not in path.parts]
+        if not path.exists() or not inside:
+            raise CommandError(f"found no notebook at {path}")
+        notebooks += inside
+    return list(dict.fromkeys(notebooks))

@@ -9,70 +9,27 @@ from typing import Any
 
 from nbtf._counts import counted
 from nbtf._storage import files
+from nbtf.cli.arguments import add_parser
 from nbtf.cli.badges import address_in, badges, with_badges
 from nbtf.cli.checking import command as checking
 from nbtf.cli.command_error import CommandError, require, writing
+from nbtf.cli.exercises import student_copy, teacher_copy
 from nbtf.cli.images import copy_images
-from nbtf.cli.install_cell import install_cell, is_install_cell
 from nbtf.cli.languages import catalogue_of, language_of, translation_of
-from nbtf.cli.notebook_file import read, write
-from nbtf.cli.notebook_paths import notebooks_in
+from nbtf.cli.notebook_file import notebooks_in, read, write
 from nbtf.cli.recording import CELL_SECONDS, execute, tidy
-from nbtf.cli.student import student_copy, teacher_copy
+from nbtf.cli.special_cells import install_cell, is_install_cell
 
 
 def add_command(commands: Any) -> None:
     """Adds `notebooks` to the command line."""
-    parser: argparse.ArgumentParser = commands.add_parser(
-        "notebooks",
-        help="check, record or copy a folder of notebooks",
-        description="Keep notebooks up to date. PATH is a notebook, or a folder whose notebooks are all processed.",
-    )
+    parser = add_parser(commands, "notebooks")
     doors = parser.add_subparsers(title="commands", metavar="check|record|student|translate|badges", required=True)
-    check = doors.add_parser(
-        "check",
-        help="run notebooks and compare their outputs with the recorded ones",
-        description=checking.DESCRIPTION,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    record = doors.add_parser(
-        "record",
-        help="run notebooks and save the new outputs",
-        description="Run every notebook and save it with its new outputs. If a cell fails, its notebook is not "
-        "changed, unless the cell is tagged raises-exception.",
-    )
-    student = doors.add_parser(
-        "student",
-        help="copy notebooks without outputs and solutions",
-        description="Copy every notebook without outputs and without the cells marked as solutions.",
-    )
-    translate = doors.add_parser(
-        "translate",
-        help="update translation catalogues and build the translated notebooks",
-        description="Add new texts of DIR/NAME.ipynb to the gettext catalogue "
-        "DIR/locale/LANGUAGE/LC_MESSAGES/NAME.po, and build DIR/LANGUAGE/NAME.ipynb from the translations. Code and "
-        "outputs come from the original. Exit status 1 if a text is not translated, or has changed since.",
-    )
-    badged = doors.add_parser(
-        "badges",
-        help="put buttons for Binder and Colab below the titles",
-        description="Put buttons that open the notebook on Binder and Colab below the title of each notebook, and "
-        "update the cell that installs nbtf. The GitHub address comes from [project.urls] in the nearest "
-        "pyproject.toml above the notebook.",
-    )
-    doors_and_commands = ((check, checking.run), (record, record_all), (student, copy_all), (translate, translate_all))
-    for door, command in (*doors_and_commands, (badged, badge_all)):
-        door.add_argument("paths", nargs="+", type=Path, metavar="PATH")
-        door.set_defaults(command=command)
-    checking.add_options(check)
-    checking.add_timeout(record, CELL_SECONDS)
-    translate.add_argument(
-        "--language", required=True, metavar="LANGUAGE", help="target language, for example ja or zh_CN"
-    )
-    student.add_argument("-o", "--output", type=Path, required=True, metavar="DIR", help="folder for the copies")
-    student.add_argument(
-        "--solutions", action="store_true", help="make the teacher's copy, with each solution in its exercise cell"
-    )
+    checking.add_command(doors)
+    timeout = {"type": checking.SECONDS, "default": CELL_SECONDS}
+    add_parser(doors, "notebooks record", record_all, timeout=timeout)
+    for name, command in (("student", copy_all), ("translate", translate_all), ("badges", badge_all)):
+        add_parser(doors, f"notebooks {name}", command)
 
 
 def record_all(chosen: argparse.Namespace) -> int:

@@ -31,3 +31,14 @@ def write_out_foreign_letters(stream: TextIO) -> None:
     """
     if isinstance(stream, io.TextIOWrapper) and stream.errors == "strict":
         stream.reconfigure(errors="backslashreplace")
+
+
+def first_line(source: str, width: int) -> str:
+    r"""Returns the first line of code in a cell, cut to a number of characters.
+
+    >>> first_line("# Sums\n\nprint(1 + 1)", 9)
+    'print(1 …'
+    """
+    lines = [line.strip() for line in source.split("\n") if line.strip()]
+    line = next((line for line in lines if not line.startswith("#")), lines[0] if lines else "")
+    return line if len(line) <= width else line[: width - 1] + "…"

@@ -70,13 +70,7 @@ def is_of_project(config: pytest.Config, name: str) -> bool:
 @pytest.fixture
 def device_record() -> Iterator[Recording]:
     """A `tf.runtime.Recording` of the test's ops (including PyTorch's), placement reasons, copies and memory."""
-    from nbtf import runtime
-    from nbtf._frameworks.op_watch import OpWatch
+    from nbtf.cli.checking.pytest_marks import recorded
 
-    op_watch = OpWatch.of_all()
-    with runtime.recording() as record:
-        op_watch.start_if_possible()
-        try:
-            yield record
-        finally:
-            op_watch.stop()
+    with recorded() as record:
+        yield record

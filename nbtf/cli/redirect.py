@@ -99,16 +99,12 @@ def leave_out_commands(shell: Any) -> None:
     shell.system = announce_output
     shell.getoutput = announce_output
     for name in LINE_MAGICS:
-        shell.register_magic_function(_line_magic(name, tell), "line", name)
+        shell.register_magic_function(_magic(name, tell), "line", name)
     for name in CELL_MAGICS:
-        shell.register_magic_function(_cell_magic(name, tell), "line_cell", name)
+        shell.register_magic_function(_magic(name, tell), "line_cell", name)
 
 
-def _line_magic(name: str, tell: Callable[[str], None]) -> Callable[[str], None]:
-    return lambda line: tell(f"%{name} {line}".rstrip())
-
-
-def _cell_magic(name: str, tell: Callable[[str], None]) -> Callable[..., None]:
+def _magic(name: str, tell: Callable[[str], None]) -> Callable[..., None]:
     def magic(line: str, cell: str | None = None) -> None:
         tell(f"{'%' if cell is None else '%%'}{name} {line}".rstrip())
 

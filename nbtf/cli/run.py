@@ -12,13 +12,14 @@ from typing import Any
 
 from nbtf._counts import counted
 from nbtf.cli import execution, redirect
+from nbtf.cli.arguments import add_parser, whole_number
 from nbtf.cli.command_error import CommandError, require
 from nbtf.cli.comparison import MISSING, difference, is_recorded, may_raise, what_is_missing
 from nbtf.cli.execution import CellRun, Conditions, KernelDiedError, code_cells
 from nbtf.cli.generation import name_of_tensorflow_1
 from nbtf.cli.libraries import imports_torch, is_simulated_for_torch, simulate_for
 from nbtf.cli.notebook_file import read, write
-from nbtf.cli.printable import printable
+from nbtf.cli.printable import first_line, printable
 from nbtf.runtime import version
 
 VARIABLE = "NBTF_SIMULATED_GPUS"
@@ -30,32 +31,9 @@ LONGEST = 600
 
 def add_command(commands: Any) -> None:
     """Adds `run` to the command line."""
-    parser: argparse.ArgumentParser = commands.add_parser(
-        "run",
-        help="run a TensorFlow notebook on nbtf",
-        description="Run a notebook with nbtf in place of TensorFlow. Report for each cell whether it ran and printed "
-        "its recorded output, or which names nbtf lacks. No file is changed. Shell lines (!pip ...) and "
-        "%tensorflow_version are left out. Exit status 1 if a cell failed, 2 if the file is not a notebook.",
-    )
-    parser.add_argument("notebook", type=Path, metavar="NOTEBOOK.ipynb")
-    parser.add_argument(
-        "--gpus", type=_count, metavar="N", help=f"number of GPUs to simulate (default: {VARIABLE} if set, else none)"
-    )
-    parser.add_argument("-o", "--output", type=Path, metavar="OUT", help="save the notebook with new outputs to OUT")
-    parser.add_argument(
-        "--tf1",
-        action=argparse.BooleanOptionalAction,
-        help="run it as TensorFlow 1: `import tensorflow` means nbtf.compat.v1, whose ops build a graph (default: if "
-        "the notebook uses names that only TensorFlow 1 has, such as tf.Session)",
-    )
-    parser.add_argument(
-        "--timeout",
-        type=_seconds,
-        default=LONGEST,
-        metavar="SECONDS",
-        help=f"stop the run when a cell takes longer than this (default: {LONGEST}; 0: never)",
-    )
-    parser.set_defaults(command=run)
+    timeout = {"type": whole_number("seconds"), "default": LONGEST}
+    tf1 = {"action": argparse.BooleanOptionalAction}
+    add_parser(commands, "run", run, gpus=whole_number("GPUs"), tf1=tf1, timeout=timeout)
 
 
 def run(chosen: argparse.Namespace) -> int:
@@ -115,7 +93,7 @@ class Report:
             line.removesuffix(MISSING) for line in details if verdict == FAILED and line.endswith(MISSING)
         ]
         details += [f"left out: {line}" for line in run.left_out]
-        print(printable(f"[{run.number:2}] {verdict:22} {first_line(run.source)}".rstrip()))
+        print(printable(f"[{run.number:2}] {verdict:22} {first_line(run.source, SOURCE_SHOWN)}".rstrip()))
         print(printable("".join(f"       {line}\n" for line in details)), end="", flush=True)
 
     def summary(self) -> str:
@@ -142,13 +120,6 @@ def judge(cell: Any, run: CellRun) -> tuple[str, list[str]]:
         return UNRECORDED, []
     changed = difference(cell, run)
     return (DIFFERS, changed) if changed else (SAME, [])
-
-
-def first_line(source: str) -> str:
-    """Returns the first line of a cell with content, cut to fit beside the verdict."""
-    lines = [line.strip() for line in source.split("\n")]
-    line = next((line for line in lines if line and not line.startswith("#")), lines[0])
-    return line if len(line) <= SOURCE_SHOWN else line[: SOURCE_SHOWN - 1] + "…"
 
 
 def heading(notebook: Path, gpus: int | None, tensorflow_1: bool = False, old: str | None = None) -> str:
@@ -180,17 +151,3 @@ def _check_output(output: Path | None, notebook: Path) -> None:
         raise CommandError(f"{output} is the notebook itself, which is never changed. Choose another file for -o.")
     if not output.resolve().parent.is_dir():
         raise CommandError(f"cannot write {output}: the folder {output.resolve().parent} does not exist")
-
-
-def _seconds(text: str) -> int:
-    """A time in whole seconds, 0 or more."""
-    if not text.isdecimal():
-        raise argparse.ArgumentTypeError(f"expected a number of seconds, got {text!r}")
-    return int(text)
-
-
-def _count(text: str) -> int:
-    """A number of GPUs; argparse puts the text of the error after the option's name."""
-    if not text.isdecimal():
-        raise argparse.ArgumentTypeError(f"expected a number of GPUs, got {text!r}")
-    return int(text)

@@ -16,6 +16,7 @@ from urllib.parse import quote
 from nbtf._counts import counted
 from nbtf._install import pip_install
 from nbtf._storage import files, folders
+from nbtf.cli.arguments import add_parser
 from nbtf.cli.command_error import CommandError, require, writing
 from nbtf.cli.images import copy_images
 from nbtf.cli.in_browser import in_browser
@@ -50,32 +51,7 @@ OPEN = """\
 
 def add_command(commands: Any) -> None:
     """Adds `site` to the command line."""
-    parser: argparse.ArgumentParser = commands.add_parser(
-        "site",
-        help="build the tutorials as a static web page",
-        description="Build a static site in which the tutorials run entirely in the browser: JupyterLite with nbtf. "
-        "Any file server can serve it. Its pages load Pyodide, the browser's Python, from its CDN, or from the site "
-        "itself with --pyodide. Building the site needs pip and a package index.",
-    )
-    parser.add_argument(
-        "-o",
-        "--output",
-        type=Path,
-        default=Path("nbtf-site"),
-        metavar="DIR",
-        help="folder for the site (default: nbtf-site)",
-    )
-    parser.add_argument(
-        "--pyodide",
-        type=Path,
-        metavar="FOLDER",
-        help="include Pyodide from this folder: its core and lock file (npm pack pyodide) and the wheels of numpy, "
-        "micropip and packaging that the lock file names. The pages then contact no other host",
-    )
-    parser.add_argument(
-        "notebooks", nargs="*", type=Path, metavar="NOTEBOOK", help="notebooks to include instead of the tutorials"
-    )
-    parser.set_defaults(command=site)
+    add_parser(commands, "site", site)
 
 
 def site(chosen: argparse.Namespace) -> int:

@@ -12,6 +12,7 @@ from typing import Any
 
 from nbtf import runtime
 from nbtf._devices.sizes import gib
+from nbtf.cli.arguments import add_parser
 from nbtf.cli.cards import Card, Holding, cards
 from nbtf.cli.keys import pressed_keys
 from nbtf.cli.printable import printable
@@ -28,17 +29,7 @@ _BEGIN, _END_LINE, _END_PAGE = "\x1b[H", "\x1b[K", "\x1b[J"
 
 def add_command(commands: Any) -> None:
     """Adds `top` to the command line."""
-    parser: argparse.ArgumentParser = commands.add_parser(
-        "top",
-        help="show GPU activity and the processes behind it",
-        description="Show all GPUs of this machine across all programs: memory, utilization, processes with their "
-        "notebooks, and kernels that hold memory but have been idle for ten minutes. In a terminal, the list updates "
-        "every second until you press q or Ctrl-C; elsewhere it is printed once. The command starts no device. For "
-        "other users, only names are shown.",
-    )
-    parser.add_argument("--once", action="store_true", help="print the list once")
-    parser.add_argument("--json", action="store_true", help="print the list once as JSON; sizes are in bytes")
-    parser.set_defaults(command=top)
+    add_parser(commands, "top", top)
 
 
 def top(chosen: argparse.Namespace) -> int:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from nbtf._devices.discovery import SIMULATED_GPUS, machine_from_environment
+from nbtf._own_files import own_json
 from nbtf.cli.finding import Finding
 
 
@@ -14,49 +15,10 @@ class Variable(NamedTuple):
 
     name: str
     purpose: str
-    words: tuple[str, ...] = ()
+    words: Sequence[str] = ()
 
 
-_YES_OR_NO = ("1", "0", "true", "false", "on", "off", "yes", "no")
-
-VARIABLES = (
-    Variable(
-        SIMULATED_GPUS,
-        "Simulates GPUs without a line of code: a number of GPUs, or a number and a card, as in `4xTesla K20m`; or "
-        "hosts with GPUs, as in `16x8xH100` or `16x8xH100,25Gb/s`. `tf.runtime.simulate_gpus` and `simulate_cluster` "
-        "override it.",
-    ),
-    Variable(
-        "NBTF_SIMULATE",
-        "Makes the simulated GPUs available to another library: with `torch`, PyTorch has them as `cuda:0` and so on "
-        "as soon as nbtf is imported.",
-        ("torch",),
-    ),
-    Variable("NBTF_GPU", "Whether available real GPUs are used; `auto` when not set.", ("auto", "off")),
-    Variable(
-        "NBTF_GPU_PREALLOCATE",
-        "Reserves nearly all memory of real GPUs at their first use, as TensorFlow does. Otherwise the pool grows.",
-        _YES_OR_NO,
-    ),
-    Variable(
-        "NBTF_GPU_ALLOCATOR",
-        "The allocator for real GPUs: CuPy's pool, or TensorFlow's allocator, which has a memory map; `pool` when not "
-        "set.",
-        ("pool", "bfc"),
-    ),
-    Variable("NBTF_SYNC", "Waits for each operation on a real GPU, to find the one that fails.", _YES_OR_NO),
-    Variable(
-        "NBTF_LIVE",
-        "How live views are updated: from a thread, between two operations if threads are not available, or not at "
-        "all. The views choose when it is not set.",
-        ("thread", "inline", "off"),
-    ),
-    Variable(
-        "NBTF_LANG",
-        "The language of the views: `en`, `ja` or `zh_CN`. When not set, the language of the lesson or the page around "
-        "them; English if it has no translation.",
-    ),
-)
+VARIABLES = tuple(Variable(**described) for described in own_json("nbtf.cli", "variables.json"))
 
 
 def variables(environ: Mapping[str, str]) -> Iterator[Finding]:

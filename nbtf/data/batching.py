@@ -28,10 +28,8 @@ from nbtf.data.stage import Maker, Stage, chunks, runs
 from nbtf.errors import InvalidArgumentError
 
 
-class Batched(Stage):
+class Batched(Stage, op="BatchDatasetV2", constants=2):
     """Batches of elements, with one more axis."""
-
-    class_name, op, constants = "_BatchDataset", "BatchDatasetV2", 2
 
     def __init__(self, source: Stage, size: int, drop_remainder: bool, parallel: bool = False) -> None:
         """Stores the batch size, and whether to drop a smaller last batch.
@@ -84,11 +82,8 @@ class Batched(Stage):
         return join_elements(elements)
 
 
-class RaggedBatched(Batched):
+class RaggedBatched(Batched, op="BatchDatasetV2"):
     """Batches of elements whose first axes may differ in length."""
-
-    class_name: str = "_BatchDataset"
-    op: str = "BatchDatasetV2"
 
     @property
     def spec(self) -> Any:
@@ -122,11 +117,8 @@ def _ragged_of(rows: Sequence[Any]) -> RaggedTensor:
     return on_host(RaggedTensor.from_row_lengths, values, [len(array) for array in arrays])
 
 
-class Unbatched(Stage):
+class Unbatched(Stage, op="UnbatchDataset"):
     """The rows of each element, one by one."""
-
-    class_name: str = "_UnbatchDataset"
-    op: str = "UnbatchDataset"
 
     def __init__(self, source: Stage) -> None:
         """Stores the input.
@@ -166,12 +158,8 @@ def cut(leaf: Any, key: Any) -> Any:
     return on_host(leaf.__getitem__, key)
 
 
-class Rebatched(Stage):
+class Rebatched(Stage, op="RebatchDatasetV2", constants=2):
     """The same rows in batches of other sizes, which are used in turn."""
-
-    class_name: str = "_RebatchDataset"
-    op: str = "RebatchDatasetV2"
-    constants: int = 2
 
     def __init__(self, source: Stage, sizes: Sequence[int], drop_remainder: bool) -> None:
         """Stores the sizes, and whether to drop a smaller last batch.
@@ -237,12 +225,8 @@ def _concatenate(tensors: Sequence[Tensor]) -> Tensor:
     return tensor_on_host(np.concatenate([host_array_of(tensor) for tensor in tensors]), tensors[0].dtype)
 
 
-class Windows(Stage):
+class Windows(Stage, op="WindowDataset", constants=4):
     """Windows: datasets of neighbouring elements."""
-
-    class_name: str = "_WindowDataset"
-    op: str = "WindowDataset"
-    constants: int = 4
 
     def __init__(self, source: Stage, size: int, shift: int, stride: int, drop_remainder: bool) -> None:
         """Stores the window size, the distance between window starts, and the distance within a window.
@@ -293,11 +277,8 @@ class Windows(Stage):
         return packer(elements[0])([Maker.dataset(Listed(column)) for column in columns])
 
 
-class Listed(Stage):
+class Listed(Stage, op="", class_name="_VariantDataset"):
     """Elements that exist already."""
-
-    class_name: str = "_VariantDataset"
-    op: str = ""
 
     def __init__(self, elements: Sequence[Any], spec: Any = None) -> None:
         """Stores the elements, and their spec in case the list is empty."""

@@ -19,11 +19,8 @@ from nbtf.data.stage import INFINITE, UNKNOWN, Stage, chunks
 from nbtf.errors import InvalidArgumentError
 
 
-class Zipped(Stage):
+class Zipped(Stage, op="ZipDataset"):
     """One element of each dataset, packed in a structure."""
-
-    class_name: str = "_ZipDataset"
-    op: str = "ZipDataset"
 
     def __init__(self, structure: Any) -> None:
         """Stores pipeline steps in a structure of tuples and dictionaries."""
@@ -56,11 +53,8 @@ def _put_together(structure: Any, values: list[Any]) -> Any:
     return pack_sequence_as(structure, values)
 
 
-class Concatenated(Stage):
+class Concatenated(Stage, op="ConcatenateDataset"):
     """The elements of one dataset, then those of another."""
-
-    class_name: str = "_ConcatenateDataset"
-    op: str = "ConcatenateDataset"
 
     def __init__(self, first: Stage, second: Stage) -> None:
         """Stores both datasets.
@@ -83,11 +77,8 @@ class Concatenated(Stage):
         return chain.from_iterable(stage.start() for stage in self.inputs)
 
 
-class Directed(Stage):
+class Directed(Stage, op="DirectedInterleaveDataset"):
     """Elements of several datasets, each from the dataset that a selector number names."""
-
-    class_name: str = "_DirectedInterleaveDataset"
-    op: str = "DirectedInterleaveDataset"
 
     def __init__(self, selector: Callable[[], Iterator[int]], sources: Sequence[Stage], stops: bool) -> None:
         """Stores the selector, the datasets, and whether the first empty dataset ends the pass."""

@@ -17,8 +17,8 @@ from nbtf._ops.structure import _like_mapping, flatten, pack_sequence_as
 from nbtf._runtime.context import CURRENT
 from nbtf._runtime.conversion import as_tensor
 from nbtf._runtime.copying import copied_to
-from nbtf._runtime.lanes import lane_of
-from nbtf._runtime.scopes import HERE, SCOPE, Scope, merged, set_scope
+from nbtf._runtime.lanes import lane_at, lane_of
+from nbtf._runtime.scopes import SCOPE, Scope, merged, set_scope
 from nbtf._runtime.tensor import Tensor
 from nbtf._types import DType
 from nbtf.errors import InvalidArgumentError, OpError
@@ -53,9 +53,9 @@ class HostScope:
 
     def __call__(self) -> Scope:
         """Returns the scope, or a new one if the CPU's express lane has opened or closed since."""
-        lane = HERE.device
+        lane = lane_at(None)
         if lane is not self._lane:
-            self._lane, self._scope = lane, _AtOnce(_ON_HOST, lane=lane_of(_ON_HOST, CURRENT.context.devices))
+            self._lane, self._scope = lane, _AtOnce(_ON_HOST, lane=lane_of(_ON_HOST))
         return self._scope
 
 

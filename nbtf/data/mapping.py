@@ -25,10 +25,8 @@ def check_callable(function: Any) -> None:
         raise ValueError(f"Argument `func` must be a callable. Received func={function} (of type {type(function)})")
 
 
-class Mapped(Stage):
+class Mapped(Stage, op="MapDataset"):
     """The results of a function for each element."""
-
-    class_name, op = "_MapDataset", "MapDataset"
 
     def __init__(self, source: Stage, function: Callable[..., Any], parallel: bool = False) -> None:
         """Stores the function; a tuple is passed as separate arguments.
@@ -96,11 +94,8 @@ class _Inner(Stage):
         return self._spec
 
 
-class FlatMapped(_Inner):
+class FlatMapped(_Inner, op="FlatMapDataset"):
     """The elements of the datasets that a function returns, one dataset after another."""
-
-    class_name: str = "_FlatMapDataset"
-    op: str = "FlatMapDataset"
 
     def start(self) -> Iterator[Any]:
         """Starts a pass."""
@@ -108,10 +103,8 @@ class FlatMapped(_Inner):
             yield from dataset_of(self._function, element)._stage.start()
 
 
-class Interleaved(_Inner):
+class Interleaved(_Inner, op="InterleaveDataset", constants=2):
     """The elements of the datasets that a function returns, from several datasets in turn."""
-
-    class_name, op, constants = "_InterleaveDataset", "InterleaveDataset", 2
 
     def __init__(
         self, source: Stage, function: Callable[..., Any], cycle: int | None, block: int | None, parallel: bool = False
@@ -158,11 +151,8 @@ class Interleaved(_Inner):
         return None, True
 
 
-class Scanned(Stage):
+class Scanned(Stage, op="ScanDataset"):
     """The results of a function for each element and a state, which it replaces."""
-
-    class_name: str = "_ScanDataset"
-    op: str = "ScanDataset"
 
     def __init__(self, source: Stage, initial_state: Any, function: Callable[..., Any]) -> None:
         """Stores the initial state, and a function from state and element to the next state and an element.
@@ -208,11 +198,8 @@ class Scanned(Stage):
             yield output
 
 
-class WithoutErrors(Stage):
+class WithoutErrors(Stage, op="IgnoreErrorsDataset"):
     """The elements that can be created; those that fail are dropped."""
-
-    class_name: str = "_IgnoreErrorsDataset"
-    op: str = "IgnoreErrorsDataset"
 
     def __init__(self, source: Stage, log_warning: bool) -> None:
         """Stores the input, and whether to log dropped elements."""
@@ -257,11 +244,8 @@ class WithoutErrors(Stage):
             get_logger().warning("Error raised with error message %s", error)
 
 
-class Grouped(Stage):
+class Grouped(Stage, op="GroupByWindowDataset"):
     """Groups of elements with equal keys, each reduced by a function that receives it as a dataset."""
-
-    class_name: str = "_GroupByWindowDataset"
-    op: str = "GroupByWindowDataset"
 
     def __init__(
         self,

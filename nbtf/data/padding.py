@@ -28,12 +28,8 @@ from nbtf.data.stage import Stage
 from nbtf.errors import DataLossError
 
 
-class PaddedBatched(Batched):
+class PaddedBatched(Batched, op="PaddedBatchDatasetV2", constants=2):
     """Batches of elements that are padded to equal lengths."""
-
-    class_name: str = "_PaddedBatchDataset"
-    op: str = "PaddedBatchDatasetV2"
-    constants: int = 2
 
     def __init__(self, source: Stage, size: int, drop_remainder: bool, shapes: Any, values: Any) -> None:
         """Stores the shapes to pad to (None for the longest of a batch) and the padding values.

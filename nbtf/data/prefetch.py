@@ -12,11 +12,8 @@ from nbtf.data.specs import each
 from nbtf.data.stage import Stage
 
 
-class CopiedTo(Stage):
+class CopiedTo(Stage, op="", class_name="_CopyToDeviceDataset"):
     """The elements of the input, copied to a device."""
-
-    class_name: str = "_CopyToDeviceDataset"
-    op: str = ""
 
     def __init__(self, source: Stage, target: str) -> None:
         """Stores the device's name."""

@@ -23,12 +23,8 @@ WORDS_AT_ONCE = 1024
 """Number of random words that are generated at once."""
 
 
-class Repeated(Selection):
+class Repeated(Selection, op="RepeatDataset", constants=1):
     """Several passes over the input, one after another."""
-
-    class_name: str = "_RepeatDataset"
-    op: str = "RepeatDataset"
-    constants: int = 1
 
     def __init__(self, source: Stage, count: int) -> None:
         """Stores the number of passes; negative means infinitely many."""
@@ -57,12 +53,8 @@ class Repeated(Selection):
                 return
 
 
-class Taken(Selection):
+class Taken(Selection, op="TakeDataset", constants=1):
     """The first elements."""
-
-    class_name: str = "_TakeDataset"
-    op: str = "TakeDataset"
-    constants: int = 1
 
     def __init__(self, source: Stage, count: int) -> None:
         """Stores the number of elements to take; -1 means all."""
@@ -82,12 +74,8 @@ class Taken(Selection):
         return start() if self._count < 0 else islice(start(), self._count)
 
 
-class Skipped(Selection):
+class Skipped(Selection, op="SkipDataset", constants=1):
     """All except the first elements."""
-
-    class_name: str = "_SkipDataset"
-    op: str = "SkipDataset"
-    constants: int = 1
 
     def __init__(self, source: Stage, count: int) -> None:
         """Stores the number of elements to skip; -1 means all."""
@@ -107,12 +95,8 @@ class Skipped(Selection):
         return iter(()) if self._count < 0 else islice(start(), self._count, None)
 
 
-class Sharded(Selection):
+class Sharded(Selection, op="ShardDataset", constants=2):
     """Every n-th element."""
-
-    class_name: str = "_ShardDataset"
-    op: str = "ShardDataset"
-    constants: int = 2
 
     def __init__(self, source: Stage, num_shards: int, index: int) -> None:
         """Stores the number of shards, and the index of this one.
@@ -156,12 +140,8 @@ class Unchanged(Selection):
         return start()
 
 
-class Counted(Selection):
+class Counted(Selection, op="AssertCardinalityDataset", constants=1):
     """All elements, with an assertion of their number."""
-
-    class_name: str = "_AssertCardinalityDataset"
-    op: str = "AssertCardinalityDataset"
-    constants: int = 1
 
     def __init__(self, source: Stage, count: int) -> None:
         """Stores the asserted number of elements."""
@@ -187,12 +167,8 @@ class Counted(Selection):
             raise at_next(FailedPreconditionError, text)
 
 
-class Cached(Selection):
+class Cached(Selection, op="CacheDatasetV2", class_name="CacheDataset", constants=1):
     """Elements that are kept in memory after the first complete pass."""
-
-    class_name: str = "CacheDataset"
-    op: str = "CacheDatasetV2"
-    constants: int = 1
 
     def __init__(self, source: Stage) -> None:
         """Starts empty."""
@@ -211,11 +187,8 @@ class Cached(Selection):
         self._kept = items
 
 
-class Filtered(Selection):
+class Filtered(Selection, op="FilterDataset"):
     """The elements for which a function returns true."""
-
-    class_name: str = "_FilterDataset"
-    op: str = "FilterDataset"
 
     def __init__(self, source: Stage, predicate: Callable[..., Any]) -> None:
         """Stores the function."""
@@ -232,11 +205,8 @@ class Filtered(Selection):
         return (item for item in start() if approved(predicate, element_of(item)))
 
 
-class TakenWhile(Filtered):
+class TakenWhile(Filtered, op="TakeWhileDataset"):
     """The elements before the first for which a function returns false."""
-
-    class_name: str = "_TakeWhileDataset"
-    op: str = "TakeWhileDataset"
 
     def select(self, start: Callable[[], Iterator[T]], element_of: Callable[[T], Any]) -> Iterator[T]:
         """Yields elements up to the first for which the function returns false."""
@@ -263,11 +233,8 @@ def approved(predicate: Callable[..., Any], element: Any) -> bool:
     return bool(answer)
 
 
-class Distinct(Selection):
+class Distinct(Selection, op="UniqueDataset"):
     """Each element once."""
-
-    class_name: str = "_UniqueDataset"
-    op: str = "UniqueDataset"
 
     def cardinality(self) -> int:
         """Returns `UNKNOWN`."""
@@ -284,15 +251,11 @@ class Distinct(Selection):
                 yield item
 
 
-class Shuffled(Selection):
+class Shuffled(Selection, op="ShuffleDatasetV3", constants=1):
     """The elements in random order: each is drawn from a buffer, and the next input element takes its place.
 
     Order and random numbers are TensorFlow's: source `shuffle_dataset_op.cc` and `random_seed_ops.cc`.
     """
-
-    class_name: str = "_ShuffleDataset"
-    op: str = "ShuffleDatasetV3"
-    constants: int = 1
 
     def __init__(self, source: Stage, buffer_size: int, seed: int | None, reshuffles: bool) -> None:
         """Stores the buffer size, a seed, and whether each pass has a different order.

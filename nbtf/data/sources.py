@@ -40,11 +40,8 @@ from nbtf.errors import (
 )
 
 
-class Slices(Stage):
+class Slices(Stage, op="TensorSliceDataset"):
     """The rows of arrays of equal length."""
-
-    class_name: str = "_TensorSliceDataset"
-    op: str = "TensorSliceDataset"
 
     def __init__(self, tensors: Any) -> None:
         """Stores a structure of arrays.
@@ -85,11 +82,8 @@ class Slices(Stage):
         return map(self.columns.row, range(self._length))
 
 
-class Whole(Stage):
+class Whole(Stage, op="TensorDataset"):
     """A single element."""
-
-    class_name: str = "_TensorDataset"
-    op: str = "TensorDataset"
 
     def __init__(self, tensors: Any) -> None:
         """Stores the element.
@@ -129,12 +123,8 @@ class _Steps:
         return tensor_on_host(values.astype(self._dtype.np_dtype, copy=False), self._dtype)
 
 
-class Numbers(Stage):
+class Numbers(Stage, op="RangeDataset", constants=3):
     """Numbers from a first one up to, but not including, a last one."""
-
-    class_name = "_RangeDataset"
-    op: str = "RangeDataset"
-    constants: int = 3
 
     def __init__(self, start: int, stop: int | None, step: int, dtype: DType) -> None:
         """Stores the bounds and the step; a `stop` of None means that the numbers never end.
@@ -165,11 +155,9 @@ class Numbers(Stage):
         return map(self.columns.row, self.picks())
 
 
-class RandomNumbers(Stage):
+class RandomNumbers(Stage, op="RandomDatasetV2"):
     """An infinite sequence of random 32-bit integers."""
 
-    class_name: str = "_RandomDataset"
-    op: str = "RandomDatasetV2"
     spec: Any = TensorSpec((), int64)
 
     def __init__(self, seed: int | None, changes: bool = False) -> None:
@@ -187,11 +175,8 @@ class RandomNumbers(Stage):
         return (tensor_on_host(np.array(word, np.int64), int64) for word in random_words(*pair))
 
 
-class Generated(Stage):
+class Generated(Stage, op="FlatMapDataset"):
     """The values that the user's generator yields."""
-
-    class_name: str = "_FlatMapDataset"
-    op: str = "FlatMapDataset"
 
     def __init__(self, generator: Callable[..., Any], args: Sequence[Any], spec: Any) -> None:
         """Stores a function that returns an iterable, its arguments, and the spec of an element."""
@@ -293,11 +278,9 @@ def _refuse_value(text: str) -> OpError:
     return at_next(InvalidArgumentError, f"TypeError: `generator` yielded {text}")
 
 
-class Lines(Stage):
+class Lines(Stage, op="TextLineDataset", class_name="TextLineDatasetV2"):
     """The lines of text files as bytes, without line endings."""
 
-    class_name: str = "TextLineDatasetV2"
-    op: str = "TextLineDataset"
     spec: Any = TensorSpec((), string)
 
     def __init__(self, filenames: Any) -> None:
@@ -323,11 +306,9 @@ class Lines(Stage):
                     yield _text(line.removesuffix(b"\n").removesuffix(b"\r"))
 
 
-class Records(Stage):
+class Records(Stage, op="TFRecordDataset", class_name="TFRecordDatasetV2"):
     """The records of files, in order."""
 
-    class_name: str = "TFRecordDatasetV2"
-    op: str = "TFRecordDataset"
     spec: Any = TensorSpec((), string)
 
     def __init__(self, filenames: Any, compression: str) -> None:

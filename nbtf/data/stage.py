@@ -76,11 +76,11 @@ def _rows_of(leaf: Any, numbers: Sequence[int], key: Any) -> Any:
 class Stage:
     """One step of a pipeline; together with its inputs, the pipeline up to this step."""
 
-    class_name = "Dataset"
+    class_name: str = "Dataset"
     """The name in the dataset's representation: TensorFlow's class name."""
-    op = ""
+    op: str = ""
     """TensorFlow's op, which the log shows when the dataset is created."""
-    constants = 0
+    constants: int = 0
     """Number of that op's inputs that are Python values."""
     columns: Table | None = None
     """The arrays whose rows are the elements, if there are any."""
@@ -89,6 +89,16 @@ class Stage:
     spec: Any
     inputs: tuple[Stage, ...] = ()
     options: Any = None
+
+    def __init_subclass__(
+        cls, op: str | None = None, class_name: str | None = None, constants: int | None = None
+    ) -> None:
+        """Sets what the class statement names; the name in representations follows from the op."""
+        super().__init_subclass__()
+        if op is not None:
+            cls.op, cls.class_name = op, class_name or f"_{op.removesuffix('V2').removesuffix('V3')}"
+        if constants is not None:
+            cls.constants = constants
 
     def cardinality(self) -> int:
         """Returns the number of elements, `INFINITE` or `UNKNOWN`."""

@@ -98,9 +98,7 @@ class ReplicaContext:
           ValueError: if `reduce_op` is unknown.
           RuntimeError: if another replica does not call it.
         """
-        from nbtf.distribute.reduction import all_reduced_here  # imported late: its imports import this file
-
-        return all_reduced_here(self, reduce_op, value, options)
+        return self._strategy._all_reduced(self, reduce_op, value, options)
 
     def all_gather(self, value: Any, axis: int, options: Any = None) -> Any:
         """Returns the tensors of all replicas, joined along an axis.
@@ -110,9 +108,19 @@ class ReplicaContext:
           axis: axis along which they are joined.
           options: accepted and ignored.
         """
-        from nbtf.distribute.reduction import all_gathered_here
+        return self._strategy._all_gathered(self, value, axis)
 
-        return all_gathered_here(self, value, axis)
+
+_DEFAULTS: list[Strategy] = []
+
+
+def set_default(strategy: Strategy) -> None:
+    """Sets the strategy of programs outside all scopes; the file that defines it calls this function."""
+    _DEFAULTS[:] = [strategy]
+
+
+def _default() -> Strategy:
+    return _DEFAULTS[0]
 
 
 def current() -> Strategy | ReplicaContext | None:
@@ -127,10 +135,8 @@ def get_strategy() -> Strategy:
     >>> tf.distribute.get_strategy().num_replicas_in_sync
     1
     """
-    from nbtf.distribute.strategy import DEFAULT
-
     context = current()
-    return DEFAULT if context is None else context.strategy if isinstance(context, ReplicaContext) else context
+    return _default() if context is None else context.strategy if isinstance(context, ReplicaContext) else context
 
 
 def has_strategy() -> bool:
@@ -140,11 +146,9 @@ def has_strategy() -> bool:
 
 def get_replica_context() -> ReplicaContext | None:
     """Returns the current replica; None across replicas; outside strategies, the replica of the default strategy."""
-    from nbtf.distribute.strategy import DEFAULT
-
     context = current()
     if context is None:
-        return ReplicaContext(DEFAULT, 0)
+        return ReplicaContext(_default(), 0)
     return context if isinstance(context, ReplicaContext) else None
 
 

@@ -14,9 +14,8 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from nbtf._runtime.blocks import within
-from nbtf._runtime.context import CURRENT
-from nbtf._runtime.lanes import lane_of
-from nbtf._runtime.scopes import EMPTY, HERE, SCOPE, Scope, merged
+from nbtf._runtime.lanes import with_open_lane
+from nbtf._runtime.scopes import EMPTY, SCOPE, Scope, merged
 from nbtf.distribute.contexts import ReplicaContext
 from nbtf.distribute.values import of_replica, regrouped
 from nbtf.errors import UnimplementedError
@@ -156,7 +155,7 @@ class Replicas:
         creator = partial(self._create, iter(range(1_000_000_000)))
         creators = (*(creator for creator in self._outer.creators if creator is not self._strategy._creator), creator)
         request = merged(self._devices[number], None)
-        return open_scope(self._outer.with_(request=request, strategy=context, replica=number, creators=creators))
+        return with_open_lane(self._outer.with_(request=request, strategy=context, replica=number, creators=creators))
 
     # Meeting
 
@@ -255,11 +254,4 @@ def across(strategy: Strategy, outer: Scope) -> Scope:
     """Returns the scope of a strategy in cross-replica context, inside another scope."""
     creator = strategy._creator
     creators = outer.creators if creator in outer.creators else (*outer.creators, creator)
-    return open_scope(outer.with_(strategy=strategy, replica=None, creators=creators))
-
-
-def open_scope(scope: Scope) -> Scope:
-    """Returns a scope with its express lane open, if the scope allows it."""
-    if HERE.first is not None and scope.plain:
-        scope.lane = lane_of(scope.request, CURRENT.context.devices)
-    return scope
+    return with_open_lane(outer.with_(strategy=strategy, replica=None, creators=creators))

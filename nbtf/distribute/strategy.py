@@ -18,11 +18,21 @@ from nbtf._ops.variables.variable import Variable
 from nbtf._runtime.blocks import ScopeStack, current_scope, leaving, within
 from nbtf._runtime.context import CURRENT
 from nbtf._runtime.device import device
+from nbtf._runtime.lanes import with_open_lane
 from nbtf._runtime.scopes import EMPTY, Scope, merged
-from nbtf.distribute.contexts import ReplicaContext, current, get_strategy, require_cross_replica
+from nbtf.distribute.contexts import ReplicaContext, current, get_strategy, require_cross_replica, set_default
 from nbtf.distribute.datasets import InputContext, of_function, split_among
-from nbtf.distribute.reduction import CPU, CrossDeviceOps, ReduceOp, copy_value_to, reduce_values, reduced_over
-from nbtf.distribute.replicas import Replicas, across, open_scope
+from nbtf.distribute.reduction import (
+    CPU,
+    CrossDeviceOps,
+    ReduceOp,
+    all_gathered_here,
+    all_reduced_here,
+    copy_value_to,
+    reduce_values,
+    reduced_over,
+)
+from nbtf.distribute.replicas import Replicas, across
 from nbtf.distribute.values import (
     DistributedValues,
     Mirrored,
@@ -230,7 +240,15 @@ class Strategy:
 
     unwrap = experimental_local_results
 
-    # For subclasses
+    # For replica contexts and subclasses
+
+    def _all_reduced(self, context: ReplicaContext, reduce_op: Any, value: Any, options: Any) -> Any:
+        """Returns the result of `ReplicaContext.all_reduce`."""
+        return all_reduced_here(context, reduce_op, value, options)
+
+    def _all_gathered(self, context: ReplicaContext, value: Any, axis: int) -> Any:
+        """Returns the result of `ReplicaContext.all_gather`."""
+        return all_gathered_here(context, value, axis)
 
     def _distributed(self, structures: Sequence[Any]) -> Any:
         """Returns the values of all replicas as one structure; those of a single replica unchanged."""
@@ -378,7 +396,7 @@ class StrategyExtended:
         """Returns the scope for updating a copy: in cross-replica context, but with the variables of one replica."""
         replica = number if len(self._devices) > 1 else None
         scope = across(self._strategy, outer).with_(request=merged(device_name, None), replica=replica)
-        return open_scope(scope)
+        return with_open_lane(scope)
 
     def non_slot_devices(self, var_list: Any) -> tuple[str, ...]:
         """Returns the devices on which `update_non_slot` runs its function."""
@@ -494,4 +512,4 @@ class _DefaultStrategy(Strategy):
         return dataset_fn(InputContext())
 
 
-DEFAULT: Strategy = _DefaultStrategy((CPU,))
+set_default(_DefaultStrategy((CPU,)))

@@ -12,7 +12,8 @@ from nbtf._ops.arrays.identity import identity
 from nbtf._ops.math.division import truediv
 from nbtf._ops.variables.creation import VariableAggregation, alone
 from nbtf._ops.variables.resource import read_variable
-from nbtf._ops.variables.variable import NOTHING, Variable
+from nbtf._ops.variables.updates import NOTHING
+from nbtf._ops.variables.variable import Variable
 from nbtf._runtime.conversion import as_tensor
 from nbtf._runtime.device import device
 from nbtf._runtime.scopes import SCOPE

@@ -8,9 +8,12 @@ Losses accept `reduction`, `name` and `dtype` as `losses.Loss` does; metrics acc
 from __future__ import annotations
 
 import typing as _typing
+from functools import partial as _partial
 from importlib import import_module as _import_module
 from types import ModuleType as _ModuleType
 from typing import Any as _Any
+
+from nbtf.keras import catalogue as _catalogue
 
 if _typing.TYPE_CHECKING:  # modules loaded on first use, declared for editors and type checkers
     from nbtf.keras import activations as activations
@@ -73,6 +76,11 @@ _FETCHED_ON_FIRST_USE = {
 }
 
 
+_NAMED_IN_FILES = (
+    "activations constraints dtype_policies initializers layers losses metrics models optimizers random regularizers"
+).split()
+
+
 if not _typing.TYPE_CHECKING:  # a type checker would otherwise assume that every name exists
 
     def __getattr__(name: str) -> _Any:
@@ -87,6 +95,10 @@ if not _typing.TYPE_CHECKING:  # a type checker would otherwise assume that ever
                 name, getattr(_import_module(f"nbtf.keras.{_FETCHED_ON_FIRST_USE[name]}"), name)
             )
         raise AttributeError(f"module 'nbtf.keras' has no attribute '{name}'")
+
+    for _name in _NAMED_IN_FILES:
+        _catalogue.add_module(f"keras.{_name}", _partial(__getattr__, _name))
+    _catalogue.add_module("keras.optimizers.schedules", lambda: __getattr__("optimizers").schedules)
 
 
 def __dir__() -> list[str]:

@@ -4,11 +4,30 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import cache
-from types import FunctionType
+from types import FunctionType, ModuleType
 from typing import Any
+
+_MODULES: dict[str, Callable[[], ModuleType]] = {}
+"""For each public module, such as `keras.layers`, the function that loads it; the package `keras` adds them."""
+
+_CLASSES: dict[tuple[str, str], Any] = {}
+"""Classes that a file may name although they are in none of these modules; their own files add them."""
+
+_WITH_FUNCTIONS = ("keras.activations", "keras.losses", "keras.metrics")
+"""Public modules whose functions a file may name."""
 
 _DOORS = frozenset({"get", "serialize", "deserialize"})
 """Functions of the public modules that are not activations, losses or metrics."""
+
+
+def add_module(name: str, load: Callable[[], ModuleType]) -> None:
+    """Adds a public module, which is loaded when a name is looked up for the first time."""
+    _MODULES[name] = load
+
+
+def add_class(module: str, value: type) -> None:
+    """Adds a class that a file may name, under the name of a module."""
+    _CLASSES[module, value.__name__] = value
 
 
 def class_of(module: str, name: str) -> Any:
@@ -51,42 +70,18 @@ def _is_ours(value: Any) -> bool:
 
 @cache
 def _classes() -> Mapping[tuple[str, str], Any]:
-    from nbtf.keras import (
-        constraints,
-        dtype_policies,
-        initializers,
-        layers,
-        losses,
-        metrics,
-        models,
-        optimizers,
-        random,
-        regularizers,
-    )
-    from nbtf.keras.operation import Operator
-    from nbtf.keras.optimizers import schedules
-
-    modules: Any = (
-        *(constraints, dtype_policies, initializers, layers, losses, metrics, models, optimizers, schedules),
-        *(random, regularizers),
-    )
     classes = {
-        (module.__name__.removeprefix("nbtf."), name): value
-        for module in modules
-        for name, value in public_classes(module.__dict__).items()
+        (module_name, name): value
+        for module_name, load in _MODULES.items()
+        for name, value in public_classes(load().__dict__).items()
     }
-    policy: Any = dtype_policies.DTypePolicy
-    policies = {("keras", "DTypePolicy"): policy, ("keras.dtypes", "DTypePolicy"): policy}
-    return {**classes, **policies, ("keras.operation", "Operator"): Operator}
+    return {**classes, **_CLASSES}
 
 
 @cache
 def _functions() -> Mapping[tuple[str, str], Any]:
-    from nbtf.keras import activations, losses, metrics
-
-    modules: Any = (activations, losses, metrics)
     return {
-        (module.__name__.removeprefix("nbtf."), name): value
-        for module in modules
-        for name, value in public_functions(module.__dict__).items()
+        (module_name, name): value
+        for module_name in _WITH_FUNCTIONS
+        for name, value in public_functions(_MODULES[module_name]().__dict__).items()
     }

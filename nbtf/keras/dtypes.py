@@ -11,6 +11,7 @@ from nbtf._ops.math.arithmetic import cast
 from nbtf._runtime.blocks import call_variable
 from nbtf._runtime.conversion import as_tensor
 from nbtf.dtypes import as_dtype
+from nbtf.keras import catalogue
 
 _AUTOCAST: ContextVar[str | None] = call_variable("nbtf keras autocast", None)
 
@@ -167,3 +168,7 @@ def reading_weights_as(dtype: str | None) -> Generator[None]:
         yield
     finally:
         _AUTOCAST.set(outer)
+
+
+for _module in ("keras", "keras.dtypes"):
+    catalogue.add_class(_module, DTypePolicy)

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from nbtf import nest
 from nbtf._ops.op import find_op
-from nbtf.keras.catalogue import function_of
+from nbtf.keras.catalogue import add_class, function_of
 from nbtf.keras.naming import auto_name, snake_case
 from nbtf.keras.type_guards import is_dict, is_list
 
@@ -164,3 +164,6 @@ class Operator:
 
     def __repr__(self) -> str:
         return f"<Operation name={self.name}>"
+
+
+add_class("keras.operation", Operator)

@@ -22,7 +22,6 @@ class Regularizer(Configured):
         return 0.0
 
     def get_config(self) -> dict[str, Any]:
-        """Returns the constructor arguments as a dictionary."""
         if not fields(self):
             raise NotImplementedError(f"{self} does not implement get_config()")
         return super().get_config()

@@ -18,6 +18,7 @@ from nbtf.distribute.values import replica_number
 from nbtf.distribute.variables import SyncOnReadVariable
 from nbtf.keras import allowance
 from nbtf.keras.dtypes import autocast, standardized
+from nbtf.keras.initializers import get as initializer_of
 from nbtf.keras.naming import auto_name, checked_name, path_of
 from nbtf.keras.operators import Operators
 
@@ -244,9 +245,7 @@ def _first_value(initializer: Any, shape: Any, dtype: Any) -> Any:
                 "When creating a Variable from an initializer, the `shape` argument should be specified. "
                 f"Received: initializer={initializer} and shape={shape}"
             )
-        from nbtf.keras.initializers import get  # imported late: initializers depend on this module, and names are rare
-
-        initializer = get(initializer)
+        initializer = initializer_of(initializer)
     if callable(initializer):
         make: Callable[..., Any] = initializer
         if shape is None:

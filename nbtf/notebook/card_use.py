@@ -67,8 +67,8 @@ class CardUse(NamedTuple):
         of = "" if self.total is None else f" of {_mib(self.total):,}"
         sign = "≈" if any(mib < 0 for mib, _ in terms) else "="  # the driver's figures are from different moments
         size = f"{used:,}{of} MiB"
-        whole = f"{size} in use" if self.simulated else f"nvidia-smi shows {size}"
-        return f"{self.name}: {whole} {sign} {equation}.{remark}{self._lent()}"
+        figure = f"{size} in use" if self.simulated else f"nvidia-smi shows {size}"
+        return f"{self.name}: {figure} {sign} {equation}.{remark}{self._lent()}"
 
     def _lent(self) -> str:
         """Returns a sentence about memory of other libraries that tensors share; it is part of their pools."""

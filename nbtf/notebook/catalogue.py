@@ -23,10 +23,10 @@ import os
 import re
 from collections.abc import Iterator, Set
 from functools import cache
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+from nbtf._own_files import own_json
 from nbtf._storage.reading import read_bytes
 
 ENGLISH = "en"
@@ -133,11 +133,9 @@ def filled(text: str, /, **values: object) -> str:
     return _PIECE.sub(piece, text)
 
 
-@cache
 def read(language: str) -> dict[str, Any]:
     """Returns the contents of a language's catalogue file."""
-    file = files("nbtf.notebook") / "static" / "words" / f"{language}.json"
-    return json.loads(file.read_text(encoding="utf-8"))
+    return own_json("nbtf.notebook", f"static/words/{language}.json")
 
 
 def leaves(tree: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:

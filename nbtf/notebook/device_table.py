@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
@@ -9,20 +10,16 @@ from nbtf import runtime
 from nbtf._counts import counted
 from nbtf.notebook.device_names import device_kind, host_of, label, losses, short, state_of
 from nbtf.notebook.session import Session
-from nbtf.notebook.tables import MOST_ROWS, Column, Table, size
+from nbtf.notebook.tables import MOST_ROWS, Column, Table, facts_of, sizes, texts
 
 LISTER = "`%devices --all`"
 """The command that shows all rows of a table that was cut."""
 
 LOGICAL = (
-    Column("device", "device"),
-    Column("kind", "kind"),
-    Column("model", "model"),
+    *texts("device", "kind", "model"),
     Column("card", "card", number=True),
     Column("bus_id", "bus id"),
-    Column("memory_limit", "limit", size, number=True),
-    Column("in_use", "in use", size, number=True),
-    Column("peak", "peak", size, number=True),
+    *sizes(memory_limit="limit", in_use="in use", peak="peak"),
     Column("ops", "ops", number=True),
 )
 
@@ -33,34 +30,25 @@ def _used_as(names: list[str]) -> str:
 
 PHYSICAL = (
     Column("physical", "physical device"),
-    Column("kind", "kind"),
-    Column("model", "model"),
+    *texts("kind", "model"),
     Column("card", "card", number=True),
     Column("bus_id", "bus id"),
-    Column("memory", "memory", size, number=True),
+    *sizes(memory="memory"),
     Column("devices", "used as", _used_as),
 )
 
 
 def logical(session: Session, is_whole: bool = False) -> Table:
     """Returns a row for each device; if there are many, only the first are shown unless `is_whole`."""
-    ops: dict[str, int] = {}
+    ops: Counter[str] = Counter()
     for (_, device, _), count in session.recorder.snapshot(0).ops.items():
-        ops[short(device)] = ops.get(short(device), 0) + count
+        ops[short(device)] += count
     devices = [session.cards.numbered(device) for device in runtime.devices()]
     rows: list[dict[str, Any]] = [
-        {
-            "device": device.name,
-            "kind": state_of(device),
-            "model": device.model,
-            "card": device.card,
-            "bus_id": device.bus_id,
-            "memory_limit": device.memory_limit,
-            "in_use": device.in_use,
-            "peak": device.peak,
-            "ops": ops.get(device.name, 0),
-            **({} if device.cuda is None else {"cuda": device.cuda}),
-        }
+        {"device": device.name, "kind": state_of(device)}
+        | facts_of(device, "model", "card", "bus_id", "memory_limit", "in_use", "peak")
+        | {"ops": ops[device.name]}
+        | ({} if device.cuda is None else {"cuda": device.cuda})
         for device in devices
     ]
     return Table(LOGICAL, rows, _notes(devices), len(rows) if is_whole else MOST_ROWS, LISTER)
@@ -88,15 +76,9 @@ def physical(session: Session, is_whole: bool = False) -> Table:
     for device in map(session.cards.numbered, runtime.devices()):
         used.setdefault((device.device_type, device.card), []).append(device.name)
     rows: list[dict[str, Any]] = [
-        {
-            "physical": device.name,
-            "kind": device_kind(device),
-            "model": device.model,
-            "card": device.card,
-            "bus_id": device.bus_id,
-            "memory": device.memory,
-            "devices": used.get((device.device_type, device.card), []) if device.visible else [],
-        }
+        {"physical": device.name, "kind": device_kind(device)}
+        | facts_of(device, "model", "card", "bus_id", "memory")
+        | {"devices": used.get((device.device_type, device.card), []) if device.visible else []}
         for device in map(session.cards.numbered, runtime.physical_devices())
     ]
     listed = {row["bus_id"] for row in rows}

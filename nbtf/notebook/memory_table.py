@@ -10,7 +10,7 @@ from nbtf import runtime
 from nbtf.notebook.device_names import losses, state_of
 from nbtf.notebook.holders.card_rows import real_cards
 from nbtf.notebook.session import Session
-from nbtf.notebook.tables import MOST_ROWS, NOTHING, Column, Table, size
+from nbtf.notebook.tables import MOST_ROWS, NOTHING, Column, Table, facts_of, sizes, texts
 
 BAR = 10
 """Width of a full bar in characters."""
@@ -24,16 +24,16 @@ def percent(share: float | None) -> str:
     return f"{'█' * full}{'░' * (BAR - full)} {'under 1' if 0 < share < 1 else int(share)} %"
 
 
+def share_of(used: int | None, total: int | None) -> float | None:
+    """Returns the percentage of some memory that is in use; None if it is unknown."""
+    return 100 * used / total if used is not None and total else None
+
+
 COLUMNS = (
-    Column("device", "device"),
-    Column("kind", "kind"),
-    Column("in_use", "in use", size, number=True),
+    *texts("device", "kind"),
+    *sizes(in_use="in use"),
     Column("percent", "of limit", percent),
-    Column("peak", "peak", size, number=True),
-    Column("pool", "pool", size, number=True),
-    Column("memory_limit", "limit", size, number=True),
-    Column("process", "this process", size, number=True),
-    Column("whole", "whole device", size, number=True),
+    *sizes(peak="peak", pool="pool", memory_limit="limit", process="this process", whole="whole device"),
 )
 """The last two columns are for real cards: the total of this process, and the figure that `nvidia-smi` shows."""
 
@@ -54,16 +54,10 @@ def table(session: Session, names: Collection[str], is_whole: bool = False) -> T
     gpus = gpus_named(names)
     uses = session.cards.of(runtime.devices(), age=0)
     rows: list[dict[str, Any]] = [
-        {
-            "device": gpu.name,
-            "kind": state_of(gpu),
-            "in_use": gpu.in_use,
-            "percent": 100 * gpu.in_use / gpu.memory_limit if gpu.in_use is not None and gpu.memory_limit else None,
-            "peak": gpu.peak,
-            "pool": gpu.pool,
-            "memory_limit": gpu.memory_limit,
-            **({"process": uses[gpu.name].process, "whole": uses[gpu.name].used} if gpu.name in uses else {}),
-        }
+        {"device": gpu.name, "kind": state_of(gpu), "in_use": gpu.in_use}
+        | {"percent": share_of(gpu.in_use, gpu.memory_limit)}
+        | facts_of(gpu, "peak", "pool", "memory_limit")
+        | ({"process": uses[gpu.name].process, "whole": uses[gpu.name].used} if gpu.name in uses else {})
         for gpu in gpus
     ]
     notes: list[str] = []

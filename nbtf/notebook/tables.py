@@ -41,6 +41,21 @@ class Column(NamedTuple):
     number: bool = False
 
 
+def texts(*names: str) -> list[Column]:
+    """Returns columns of texts, whose titles are their names."""
+    return [Column(name, name) for name in names]
+
+
+def sizes(**titles: str) -> list[Column]:
+    """Returns columns of sizes in bytes, by name and title."""
+    return [Column(name, title, size, number=True) for name, title in titles.items()]
+
+
+def facts_of(source: object, *names: str) -> dict[str, Any]:
+    """Returns some attributes of an object, by name."""
+    return {name: getattr(source, name) for name in names}
+
+
 class Table:
     """Rows with notes below: prints as text, displays as HTML, and provides its rows as data."""
 

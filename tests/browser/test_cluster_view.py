@@ -7,6 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from tests.browser.lab import Lab
+from tests.rings import with_nightly
 
 START = """\
 import nbtf as tf
@@ -19,7 +20,7 @@ values = strategy.run(lambda: tf.distribute.get_replica_context().all_reduce("su
 MAP = ".nbtf-map"
 
 
-@pytest.mark.parametrize("hosts", [5, 20], ids=["in its row", "below the squares"])
+@pytest.mark.parametrize("hosts", with_nightly([20], [5]))
 def test_a_host_of_the_live_map_opens(lab: Lab, hosts: int) -> None:
     lab.open(START.format(hosts), "%devices --live --here", RUN)
     lab.run(0, 1, 2)
@@ -65,7 +66,7 @@ def test_memory_names_devices_as_the_rows_do_and_leaves_out_hosts_that_have_gpus
     assert ["CPU:0", *(f"worker/{host} GPU:{gpu}" for host in range(2) for gpu in range(2))] == names.all_inner_texts()
 
 
-@pytest.mark.parametrize(("hosts", "tiles", "rows"), [(5, 10, 0), (20, 20, 2)])
+@pytest.mark.parametrize(("hosts", "tiles", "rows"), with_nightly([(20, 20, 2)], [(5, 10, 0)]))
 def test_the_rows_of_a_cluster_are_tiles_by_host(
     new_lab: Callable[..., Lab], hosts: int, tiles: int, rows: int
 ) -> None:

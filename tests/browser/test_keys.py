@@ -13,6 +13,7 @@ import pytest
 from tests.browser.lab import NOTEBOOK, Lab
 from tests.browser.lab_server import LabServer
 from tests.browser.test_recording import START, STEP, VIEW, wait_for_view
+from tests.rings import with_nightly
 
 KEYS = ("/", "r", "e", "l", "u", "Enter", "m", "a", "b", "x", "Delete", "Escape")
 """A search as the filter's placeholder suggests, then keys by which a notebook changes cells."""
@@ -37,7 +38,7 @@ SPOT = """(node, [across, down]) => {
 """Where a place of an element is, scrolled into sight."""
 
 
-@pytest.fixture(params=["lab", "notebook"])
+@pytest.fixture(params=with_nightly(["lab"], ["notebook"]))
 def opened(request: pytest.FixtureRequest, new_lab: Callable[..., Lab], notebook_server: LabServer) -> Lab:
     """A page of JupyterLab, or of Notebook 7."""
     return new_lab(notebook_server if request.param == "notebook" else None)
@@ -109,7 +110,7 @@ LIVE_VIEWS = {
 """What opens a live view, and what of it is in the notebook's outputs."""
 
 
-@pytest.mark.parametrize("magic", LIVE_VIEWS)
+@pytest.mark.parametrize("magic", with_nightly([*LIVE_VIEWS][:1], [*LIVE_VIEWS][1:]))
 def test_click_into_a_live_view_and_any_key_leave_the_notebook_as_it_is(opened: Lab, magic: str) -> None:
     view = LIVE_VIEWS[magic]
     opened.open(START, magic, STEP.replace("\nrecord", ""))

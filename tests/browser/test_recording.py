@@ -13,6 +13,7 @@ import pytest
 
 from tests.browser.lab import NOTEBOOK, Lab
 from tests.browser.lab_server import environment
+from tests.rings import with_nightly
 
 START = """\
 import numpy as np
@@ -69,7 +70,7 @@ def zoom(lab: Lab) -> None:
     lab.page.keyboard.press("+")
 
 
-@pytest.mark.parametrize("choose", [brush, zoom], ids=["mouse", "keys"])
+@pytest.mark.parametrize("choose", with_nightly([brush], [zoom]), ids=lambda choose: choose.__name__)
 def test_reader_chooses_what_is_shown(shown: Lab, choose: Callable[[Lab], None]) -> None:
     before, cells = span(shown), shown.page.locator(".jp-Notebook .jp-Cell").count()
 
@@ -138,7 +139,7 @@ def test_view_comes_back_after_a_reload(shown: Lab) -> None:
     assert 0 == shown.page.locator(STILL).count()
 
 
-@pytest.mark.parametrize("end", [Lab.restart, Lab.shut_down], ids=["restart", "shutdown"])
+@pytest.mark.parametrize("end", with_nightly([Lab.restart], [Lab.shut_down]), ids=lambda end: end.__name__)
 def test_view_stays_when_the_kernel_goes_and_says_so(shown: Lab, end: Callable[[Lab], None]) -> None:
     end(shown)
     shown.wait("document.querySelector('.nbtf-recording .nbtf-note').textContent.startsWith('As of')")
@@ -240,7 +241,7 @@ def by_button(lab: Lab) -> None:
     lab.page.locator(".nbtf-open").click()
 
 
-@pytest.mark.parametrize("choose", [by_key, by_column, by_button], ids=["Enter", "column", "button"])
+@pytest.mark.parametrize("choose", with_nightly([by_key], [by_column, by_button]), ids=lambda choose: choose.__name__)
 def test_docked_view_opens_the_recording_of_the_cell(
     new_lab: Callable[..., Lab], choose: Callable[[Lab], None]
 ) -> None:
@@ -258,7 +259,7 @@ def test_docked_view_opens_the_recording_of_the_cell(
     assert [] == lab.axe(".nbtf-opened")
 
 
-@pytest.mark.parametrize("theme", ["Light", "Dark"])
+@pytest.mark.parametrize("theme", with_nightly(["Dark"], ["Light"]))
 def test_axe_finds_nothing(new_lab: Callable[..., Lab], theme: str) -> None:
     lab = new_lab()
     lab.server.theme(theme)
@@ -278,7 +279,7 @@ AT_FULL_SIZE = """view => [...view.querySelectorAll('.nbtf-time > svg, .nbtf-pla
     .map(svg => svg.getBoundingClientRect().width / svg.width.baseVal.value)"""
 
 
-@pytest.mark.parametrize("width", [400, 600, 1366])
+@pytest.mark.parametrize("width", with_nightly([400], [600, 1366]))
 def test_view_fits_its_output(new_lab: Callable[..., Lab], width: int) -> None:
     lab = new_lab(viewport={"width": width, "height": 900})
     lab.open(START, STEP)

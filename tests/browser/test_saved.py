@@ -13,6 +13,7 @@ from tests.browser.lab import Lab
 from tests.browser.lab_server import LabServer
 from tests.browser.references import differences, frozen
 from tests.browser.saved import NASTY, Saved, State, freeze
+from tests.rings import with_nightly
 
 LONG = "Long" * 2500
 MAP, MEMORY = ".nbtf-map", ".nbtf-memory"
@@ -47,7 +48,7 @@ def test_three_steps_of_replay_show_three_rooms(lab: Lab, saved: Saved) -> None:
     assert ["CPU:0", "GPU:1", "GPU:0"] == list(dict.fromkeys(rooms))
 
 
-@pytest.mark.parametrize("look", [*THEMES, "forced"])
+@pytest.mark.parametrize("look", with_nightly(THEMES[:1], [*THEMES[1:], "forced"]))
 def test_views_look_as_they_did(new_lab: Pages, server: LabServer, saved: Saved, look: str, tmp_path: Path) -> None:
     options = {"forced_colors": "active"} if look == "forced" else {}
     server.theme("Dark" if look == "Dark" else "Light")
@@ -66,7 +67,7 @@ def test_views_look_as_they_did(new_lab: Pages, server: LabServer, saved: Saved,
     assert [] == [one for one in differ if one]
 
 
-@pytest.mark.parametrize("theme", THEMES)
+@pytest.mark.parametrize("theme", with_nightly(THEMES[:1], THEMES[1:]))
 def test_axe_finds_nothing(new_lab: Pages, server: LabServer, saved: Saved, theme: str) -> None:
     server.theme(theme)
     lab = opened(new_lab(viewport={"width": 1000, "height": 2400}), saved)
@@ -102,7 +103,7 @@ def make_real(state: State) -> None:
             device.pop("map", None)
 
 
-@pytest.mark.parametrize("theme", THEMES)
+@pytest.mark.parametrize("theme", with_nightly(THEMES[1:], THEMES[:1]))
 def test_real_card_adds_up_to_what_nvidia_smi_shows(
     new_lab: Pages, server: LabServer, saved: Saved, theme: str
 ) -> None:

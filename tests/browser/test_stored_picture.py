@@ -10,6 +10,7 @@ from urllib.parse import unquote
 import pytest
 
 from tests.browser.lab import NOTEBOOK, Lab
+from tests.rings import with_nightly
 
 START = "import nbtf as tf\n_ = tf.runtime.simulate_gpus(2, model='Tesla K20m')\n%load_ext nbtf\na = tf.ones([64])"
 NEGATIVE = "with tf.device('GPU:1'):\n    b = tf.negative(a)"
@@ -40,8 +41,8 @@ def saved_pictures(lab: Lab, index: int) -> list[str]:
     return pictures
 
 
-@pytest.mark.parametrize("program", ["server", "notebook_server"])
-@pytest.mark.parametrize("line", ["%devices --live", "%devices --live --here", "%gpu_memory --live"])
+@pytest.mark.parametrize("program", with_nightly(["server"], ["notebook_server"]))
+@pytest.mark.parametrize("line", with_nightly(["%devices --live --here", "%gpu_memory --live"], ["%devices --live"]))
 def test_file_has_the_picture_of_each_cell_and_nothing_is_drawn_again(
     new_lab: Callable[..., Lab], request: pytest.FixtureRequest, line: str, program: str
 ) -> None:

@@ -11,7 +11,7 @@ import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
 from nbtf.cli.in_browser import INSTALL, SAYS, in_browser
-from nbtf.cli.install_cell import IS_MISSING, install_cell
+from nbtf.cli.special_cells import IS_MISSING, install_cell
 from nbtf.notebook.catalogue import language_of
 
 LESSONS = sorted((Path(__file__).parents[2] / "notebooks").glob("*.ipynb"))

@@ -10,8 +10,8 @@ from nbtf._cluster.controller import connect
 from nbtf._cluster.in_process import InProcessEngine
 from nbtf._runtime.context import Context, use_context
 from nbtf.errors import AbortedError
-from tests.ops.samples import Sample
-from tests.ops.test_every_op import SAMPLES, run
+from tests.ops.samples import Sample, samples_of_each_op
+from tests.ops.test_every_op import run
 
 DEVICES = {"GPU": "/job:worker/task:0/device:GPU:0", "CPU": "/job:worker/task:0/device:CPU:0"}
 
@@ -28,7 +28,7 @@ def context() -> Iterator[Context]:
 
 
 @pytest.mark.parametrize("device", DEVICES)
-@pytest.mark.parametrize("sample", SAMPLES, ids=str)
+@pytest.mark.parametrize("sample", samples_of_each_op(), ids=str)
 def test_a_task_gives_the_bits_of_this_process(sample: Sample, device: str, context: Context) -> None:
     context.seeds = None
     context.set_default_device(DEVICES[device])

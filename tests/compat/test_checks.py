@@ -42,11 +42,6 @@ def test_a_condition_that_does_not_hold_is_told_with_its_values(check: Callable[
     assert f"assertion failed: {told}" == str(error.value).split("\n")[0]
 
 
-def test_a_condition_between_constants_is_checked_while_the_graph_is_built() -> None:
-    with pytest.raises(InvalidArgumentError, match=r"m\nCondition x == y .*\nx \(a:0\) = \n1\ny \(.*:0\) = \n2"):
-        tf.assert_equal(tf.constant(1, name="a"), 2, message="m")
-
-
 def test_a_condition_that_constants_fulfil_is_a_node() -> None:
     with tf.control_dependencies([tf.assert_less([1, 2], 3)]):
         y = tf.constant(1.0)

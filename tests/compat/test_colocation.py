@@ -11,7 +11,7 @@ from nbtf._graph.tensor import GraphTensor
 from nbtf.compat._v1._graph.defaults import constant
 from nbtf.compat._v1._graph.graph import Graph
 from nbtf.compat._v1._session.colocation import Colocation, ConflictError, Types, is_generator, merge_requests, order_of
-from nbtf.compat._v1._variables.reference import RefVariable
+from nbtf.compat._v1._variables.variable_classes import RefVariable
 
 
 @pytest.fixture

@@ -252,7 +252,6 @@ def test_an_enum_is_a_number_that_prints_its_name() -> None:
 def test_old_settings_of_graphs_and_runs_are_accepted() -> None:
     config = ConfigProto(graph_options=GraphOptions(optimizer_options=OptimizerOptions(opt_level=-1)))
     config.graph_options.rewrite_options.memory_optimization = 3
-    config.session_inter_op_thread_pool.add(num_threads=2)
     config.cluster_def.job.add(name="w", tasks={0: "h:1"})
 
     assert "trace_level: FULL_TRACE\n" == str(RunOptions(trace_level=RUN.FULL_TRACE))

@@ -45,18 +45,6 @@ def test_a_dimension_is_divided_with_two_strokes() -> None:
         _ = Dimension(4) / 2
 
 
-@pytest.mark.parametrize(("value", "error"), [(-1, ValueError), ("x", TypeError)])
-def test_what_is_no_length_is_refused(value: Any, error: type[Exception]) -> None:
-    with pytest.raises(error, match="Dimension"):
-        Dimension(value)
-
-
-def test_dimensions_are_merged() -> None:
-    assert 3 == Dimension(None).merge_with(3).value
-    with pytest.raises(ValueError, match="Dimensions 2 and 3 are not compatible"):
-        Dimension(2).merge_with(3)
-
-
 def test_shapes_of_graphs_are_made_of_them() -> None:
     shape = tf1.placeholder(tf1.float32, [None, 2]).shape
 

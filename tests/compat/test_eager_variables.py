@@ -42,14 +42,6 @@ def test_changes_happen_at_once() -> None:
     assert [0.0, 9.0] == v.numpy().tolist()
 
 
-def test_counting_stops_at_the_limit() -> None:
-    v = tf1.Variable(0)
-
-    assert 0 == tf1.count_up_to(v, 1).numpy()
-    with pytest.raises(tf.errors.OutOfRangeError, match=r"^Reached limit of 1$"):
-        tf1.count_up_to(v, 1)
-
-
 def test_there_is_nothing_to_initialize() -> None:
     v = tf1.Variable(1.0)
 

@@ -20,15 +20,6 @@ class Pair(NamedTuple):
     b: Any
 
 
-class Fields:
-    """An object as `attrs` makes it, which knows its fields."""
-
-    __attrs_attrs__ = tuple(type("Attribute", (), {"name": name}) for name in "ab")
-
-    def __init__(self, a: Any, b: Any) -> None:
-        self.a, self.b = a, b
-
-
 @pytest.fixture
 def session() -> Iterator[Any]:
     with tf.Graph().as_default(), tf1.Session() as session:
@@ -69,12 +60,6 @@ def test_values_come_in_the_structure_of_the_fetches(session: Any, form: str) ->
 
 def test_a_default_dictionary_keeps_its_factory(session: Any) -> None:
     assert list is session.run(defaultdict(list, {"k": "b:0"})).default_factory
-
-
-def test_fields_of_attrs_classes_are_fetched(session: Any) -> None:
-    fields = session.run(Fields({"k": "c:0"}, ["b:0", "n"]), {"a:0": 1.0})
-
-    assert ({"k": 4.0}, [3.0, None]) == (fields.a, fields.b)
 
 
 @pytest.mark.parametrize(

@@ -21,6 +21,7 @@ from nbtf.errors import OpError
 from tests.ops.arguments import arrays_in, as_double, plain, tensors
 from tests.ops.listening import flat
 from tests.ops.samples import Sample, all_samples
+from tests.sweeps import check_each
 
 for _module in pkgutil.walk_packages(nbtf._ops.__path__, "nbtf._ops."):
     importlib.import_module(_module.name)
@@ -55,9 +56,12 @@ def in_a_graph(sample: Sample, args: list[Any], arrays: list[Any], told: str) ->
         return session.run(found, dict(zip(taken, arrays, strict=True)))
 
 
-@pytest.mark.parametrize("known", ["shape", "rank", "nothing"])
 @pytest.mark.parametrize("sample", SAMPLES, ids=str)
-def test_gradients_are_those_of_a_tape(sample: Sample, known: str) -> None:
+def test_gradients_are_those_of_a_tape(sample: Sample) -> None:
+    check_each(["shape", "rank", "nothing"], lambda known: gradients_are_those_of_a_tape(sample, known))
+
+
+def gradients_are_those_of_a_tape(sample: Sample, known: str) -> None:
     args = [as_double(arg) for arg in plain(sample.args)]
     arrays = [one for place in sample.differentiable for one in arrays_in(args[place])]
 

@@ -65,10 +65,6 @@ PAIRS: dict[str, tuple[Callable[[], Any], Callable[[], Any]]] = {
     ),
     "rows": (lambda: nn.embedding_lookup([X], [1, 0]), lambda: nbtf.gather(X, [1, 0])),
     "layer": (lambda: nn.xw_plus_b(X, X.T, [1.0, 2.0]), lambda: nbtf.add(nbtf.matmul(X, X.T), [1.0, 2.0])),
-    "relu layer": (
-        lambda: nn.relu_layer(X, X.T, [-3.0, 0.0]),
-        lambda: nbtf.nn.relu(nbtf.add(nbtf.matmul(X, X.T), [-3.0, 0.0])),
-    ),
     "unit": (lambda: nn.l2_normalize(X, dim=1), lambda: nbtf.math.l2_normalize(X, 1)),
     "zeros": (lambda: nn.zero_fraction(SHARES), lambda: nbtf.constant(2 / 3)),
     "best": (lambda: nn.in_top_k(X, [2, 2], 1), lambda: nbtf.constant([True, False])),
@@ -80,22 +76,6 @@ def test_the_result_is_that_of_the_younger_function(name: str) -> None:
     older, younger = PAIRS[name]
 
     np.testing.assert_allclose(run(older), younger().numpy(), rtol=1e-6)
-
-
-@pytest.mark.parametrize("keep", [True, False], ids=["keep_dims", "default"])
-def test_moments_may_keep_their_axes(keep: bool) -> None:
-    mean, variance = run(lambda: nn.moments(X, [0], keep_dims=keep))
-
-    np.testing.assert_allclose(mean, X.mean(0, keepdims=keep), rtol=1e-6)
-    np.testing.assert_allclose(variance, X.var(0, keepdims=keep), rtol=1e-6)
-
-
-def test_images_are_normalized_by_channel() -> None:
-    found, mean, variance = run(lambda: nn.fused_batch_norm(IMAGES, [1.0, 1.0], [0.0, 5.0]))
-
-    np.testing.assert_allclose(found.mean((0, 1, 2)), [0.0, 5.0], atol=1e-6)
-    np.testing.assert_allclose(mean, [15.0, 16.0])
-    np.testing.assert_allclose(variance, IMAGES.var((0, 1, 2), ddof=1), rtol=1e-6)
 
 
 def test_gradients_do_not_flow_into_labels_in_the_first_form() -> None:

@@ -131,14 +131,3 @@ def test_a_graph_is_its_nodes() -> None:
     assert ["b"] == [one.name for one in graph.as_graph_def(from_version=before).node]
     assert str(graph.as_graph_def()).startswith('node {\n  name: "a"\n  op: "Const"\n  attr {\n')
     assert 3 == graph.as_graph_def().node[0].attr["dtype"].type
-
-
-def test_what_graphs_here_do_not_have_says_what_to_do() -> None:
-    graph = tf1.get_default_graph()
-
-    with pytest.raises(NotImplementedError, match=r"tf\.custom_gradient"):
-        graph.gradient_override_map({"Relu": "Mine"})
-    with pytest.raises(NotImplementedError, match="nbtf cannot create nodes by type"):
-        graph.create_op("Add")
-    with graph.container("c") as name:
-        assert "c" == name

@@ -12,8 +12,7 @@ from nbtf._runtime.placement import Machine
 from nbtf.compat._v1._graph.defaults import constant, no_op, placeholder
 from nbtf.compat._v1._graph.graph import Graph
 from nbtf.compat._v1._session.placer import place_nodes
-from nbtf.compat._v1._variables.reference import RefVariable
-from nbtf.compat._v1._variables.resource import ResourceVariable
+from nbtf.compat._v1._variables.variable_classes import RefVariable, ResourceVariable
 from tests.machines import LOCAL, machine
 
 ASKED = Reason("explicit scope")

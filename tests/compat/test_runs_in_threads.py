@@ -86,28 +86,6 @@ def test_no_factor_is_lost(type: str, use_resource: bool) -> None:
 
 
 @both_forms
-@pytest.mark.parametrize("type", sorted(WRITES))
-def test_no_part_is_overwritten_by_the_part_of_another_thread(type: str, use_resource: bool) -> None:
-    variable, value = tf.Variable(ROWS, use_resource=use_resource), tf.placeholder(tf.float32, [])
-    nodes = [WRITES[type](variable, number, value) for number in range(THREADS)]
-
-    with started() as session:
-        in_threads(lambda number: [session.run(nodes[number], {value: i + 1}) for i in range(TIMES)])
-
-        assert abs(session.run(variable)).tolist() == [TIMES] * THREADS
-
-
-def test_a_counter_gives_each_number_once() -> None:
-    variable, numbers = tf.Variable(0), list[int]()
-    node = tf.count_up_to(variable, THREADS * TIMES)
-
-    with started() as session:
-        in_threads(lambda number: numbers.extend([int(session.run(node)) for _ in range(TIMES)]))
-
-    assert sorted(numbers) == list(range(THREADS * TIMES))
-
-
-@both_forms
 def test_no_step_of_an_optimizer_is_lost(use_resource: bool) -> None:
     variable = tf.Variable(ROWS, use_resource=use_resource)
     step = tf.train.GradientDescentOptimizer(1.0).minimize(tf.reduce_sum(-variable))

@@ -270,13 +270,6 @@ def test_settings_are_no_dictionary(graph: Graph) -> None:
         Session(config=settings)
 
 
-def test_what_must_not_be_fetched_is_not(graph: Graph, a: GraphTensor) -> None:
-    graph.prevent_fetching(a.op)
-
-    with Session() as session, pytest.raises(ValueError, match="has been marked as not fetchable"):
-        session.run(a)
-
-
 @pytest.mark.parametrize("target", ["grpc://localhost:2222", b"local"])
 def test_a_session_that_another_process_should_run_is_refused(target: str | bytes) -> None:
     with pytest.raises(tf.errors.UnimplementedError, match=r"A session runs only in this process. Got the target"):

@@ -12,12 +12,11 @@ import pytest
 import nbtf as tf
 from nbtf._runtime.context import CURRENT
 from nbtf._runtime.scopes import SCOPE
-from nbtf.compat._v1._config.config_proto import ConfigProto
-from nbtf.compat._v1._config.graph_options import GraphOptions
+from nbtf.compat._v1._config.config_proto import ConfigProto, GraphOptions
 from nbtf.compat._v1._graph.defaults import constant, get_default_graph, placeholder
 from nbtf.compat._v1._graph.graph import Graph
 from nbtf.compat._v1._session.session import Session
-from nbtf.compat._v1._variables.reference import RefVariable
+from nbtf.compat._v1._variables.variable_classes import RefVariable
 from nbtf.runtime import Copied, Event, OpExecuted, OpPlaced
 from tests.machines import machine
 

@@ -20,39 +20,21 @@ def drawn(initializer: Any, shape: Any = (200, 100)) -> Any:
 
 
 @pytest.mark.parametrize(
-    ("initializer", "config", "node"),
+    ("initializer", "node"),
     [
-        (tf1.zeros_initializer(), {}, "zeros"),
-        (tf1.ones_initializer(), {}, "ones"),
-        (tf1.constant_initializer(2.0), {"value": 2.0}, "Const"),
-        (tf1.random_normal_initializer(seed=1), {"mean": 0.0, "stddev": 1.0, "seed": 1}, "random_normal"),
-        (tf1.random_uniform_initializer(-1, 1), {"minval": -1, "maxval": 1, "seed": None}, "random_uniform"),
-        (
-            tf1.truncated_normal_initializer(stddev=0.1),
-            {"mean": 0.0, "stddev": 0.1, "seed": None},
-            "truncated_normal",
-        ),
-        (tf1.glorot_uniform_initializer(), {"seed": None}, "random_uniform"),
-        (tf1.glorot_normal_initializer(), {"seed": None}, "truncated_normal"),
-        (tf1.uniform_unit_scaling_initializer(), {"factor": 1.0, "seed": None}, "random_uniform"),
-        (
-            tf1.variance_scaling_initializer(),
-            {"scale": 1.0, "mode": "fan_in", "distribution": "truncated_normal", "seed": None},
-            "truncated_normal",
-        ),
+        (tf1.zeros_initializer(), "zeros"),
+        (tf1.ones_initializer(), "ones"),
+        (tf1.constant_initializer(2.0), "Const"),
+        (tf1.random_normal_initializer(seed=1), "random_normal"),
+        (tf1.random_uniform_initializer(-1, 1), "random_uniform"),
+        (tf1.truncated_normal_initializer(stddev=0.1), "truncated_normal"),
+        (tf1.glorot_uniform_initializer(), "random_uniform"),
+        (tf1.glorot_normal_initializer(), "truncated_normal"),
+        (tf1.variance_scaling_initializer(), "truncated_normal"),
     ],
 )
-def test_an_initializer_tells_its_settings_and_names_its_node(
-    graph: tf1.Graph, initializer: Any, config: dict[str, Any], node: str
-) -> None:
-    assert {**config, "dtype": "float32"} == initializer.get_config()
+def test_an_initializer_names_its_node(graph: tf1.Graph, initializer: Any, node: str) -> None:
     assert node == initializer([2, 2]).op.name
-
-
-def test_an_initializer_can_be_made_again(graph: tf1.Graph) -> None:
-    again = tf1.random_normal_initializer.from_config(tf1.random_normal_initializer(3.0, seed=5).get_config())
-
-    assert (3.0, 5) == (again.mean, again.seed)
 
 
 @pytest.mark.parametrize(
@@ -67,7 +49,6 @@ def test_an_initializer_can_be_made_again(graph: tf1.Graph) -> None:
         (tf1.initializers.he_uniform(), 0.0, np.sqrt(2 / 200)),
         (tf1.initializers.lecun_normal(), 0.0, np.sqrt(1 / 200)),
         (tf1.initializers.lecun_uniform(), 0.0, np.sqrt(1 / 200)),
-        (tf1.uniform_unit_scaling_initializer(), 0.0, np.sqrt(1 / 200)),
         (tf1.variance_scaling_initializer(2.0, "fan_out", "untruncated_normal"), 0.0, np.sqrt(2 / 100)),
     ],
 )
@@ -87,10 +68,6 @@ def test_orthogonal_values_are(graph: tf1.Graph) -> None:
     values = drawn(tf1.orthogonal_initializer(2.0), (4, 3))
 
     assert np.allclose(values.T @ values, 4.0 * np.eye(3), atol=1e-5)
-
-
-def test_an_identity_is_one(graph: tf1.Graph) -> None:
-    assert [[3.0, 0.0], [0.0, 3.0]] == drawn(tf1.initializers.identity(3.0), (2, 2)).tolist()
 
 
 @pytest.mark.parametrize("size", [10, 2000])

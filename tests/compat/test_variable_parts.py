@@ -71,17 +71,6 @@ def test_rows_are_read_with_their_gradients(name: str) -> None:
     assert 2.0 == tf.reduce_sum(slope).numpy()
 
 
-@pytest.mark.parametrize("use_resource", [True, False])
-@pytest.mark.parametrize("name", READS)
-def test_rows_are_read_in_a_session(name: str, use_resource: bool) -> None:
-    read, expected = READS[name]
-    with tf.Graph().as_default(), tf1.Session() as session:
-        v = tf1.get_variable("v", initializer=START, use_resource=use_resource)
-        session.run(v.initializer)
-
-        assert expected == session.run(read(v)).tolist()
-
-
 @pytest.mark.parametrize("name", ["scatter_max", "scatter_min", "scatter_mul", "scatter_div"])
 def test_other_values_than_rows_are_refused(name: str) -> None:
     with pytest.raises(TypeError, match=r"must be a `tf\.IndexedSlices`"):

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -109,11 +110,6 @@ def test_a_node_of_the_name_makes_a_number(graph: tf1.Graph) -> None:
     tf1.Variable(1.0, name="x")
 
     assert "x_1:0" == get("x").name
-
-
-def test_the_older_function_takes_values_first(graph: tf1.Graph) -> None:
-    with tf1.variable_op_scope([tf1.constant(1.0)], None, "d") as scope:
-        assert "d" == scope.name
 
 
 def test_an_error_leaves_the_scope(graph: tf1.Graph) -> None:
@@ -248,51 +244,12 @@ def test_a_scope_says_which_kind_is_made(graph: tf1.Graph) -> None:
         assert ["VarHandleOp"] * 2 == [get().op.type, tf1.Variable(1.0).op.type]
 
 
-def test_a_scope_can_be_set_up_later(graph: tf1.Graph) -> None:
-    with tf1.variable_scope("a") as scope:
-        scope.set_dtype(tf1.float64)
-        scope.set_initializer(tf1.zeros_initializer())
-        scope.set_use_resource(True)
-        w = get()
-
-    assert (tf1.float64, "a/w/Initializer/zeros", "VarHandleOp") == (w.dtype, w.initial_value.op.name, w.op.type)
-
-
 def test_a_scope_lists_its_variables(graph: tf1.Graph) -> None:
     get("other")
     with tf1.variable_scope("a") as scope:
         w, u = get(), get("u", trainable=False)
 
-    assert [[w, u], [w], []] == [scope.global_variables(), scope.trainable_variables(), scope.local_variables()]
-
-
-def test_a_getter_is_called_instead(graph: tf1.Graph) -> None:
-    called: list[str] = []
-
-    def getter(getter: Callable[..., Any], name: str, *args: Any, **kwargs: Any) -> Any:
-        called.append(name)
-        return getter(name, *args, **kwargs)
-
-    with tf1.variable_scope("a", custom_getter=getter), tf1.variable_scope("b"):
-        w = get()
-
-    assert (["a/b/w"], "a/b/w:0") == (called, w.name)
-
-
-def test_the_inner_getter_asks_the_outer_one(graph: tf1.Graph) -> None:
-    called: list[str] = []
-
-    def named(what: str) -> Callable[..., Any]:
-        def getter(getter: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-            called.append(what)
-            return getter(*args, **kwargs)
-
-        return getter
-
-    with tf1.variable_scope("a", custom_getter=named("outer")), tf1.variable_scope("b", custom_getter=named("inner")):
-        get()
-
-    assert ["inner", "outer"] == called
+    assert [[w, u], [w]] == [scope.global_variables(), scope.trainable_variables()]
 
 
 # The first value
@@ -366,9 +323,17 @@ def test_no_first_value_can_be_made_so(graph: tf1.Graph, arguments: dict[str, An
     assert text == str(caught.value)
 
 
-def test_variables_in_parts_are_refused(graph: tf1.Graph) -> None:
-    with pytest.raises(NotImplementedError, match="nbtf does not support partitioned variables"):
-        get(partitioner=lambda **_: [2])
+@pytest.mark.parametrize("name", ["partitioner", "custom_getter"])
+def test_what_variables_and_scopes_do_not_support_is_refused(graph: tf1.Graph, name: str) -> None:
+    functions: list[Any] = [get, partial(tf1.variable_scope, "s")]
+    for make in functions:
+        with pytest.raises(NotImplementedError, match=f"nbtf does not support `{name}`"):
+            make(**{name: lambda *_, **__: [2]})
+
+
+def test_a_template_does_not_choose_its_scope_at_once(graph: tf1.Graph) -> None:
+    with pytest.raises(NotImplementedError, match="Leave `create_scope_now_` out"):
+        tf1.make_template("net", get, create_scope_now_=True)
 
 
 def test_a_local_variable_is_no_global_one(graph: tf1.Graph) -> None:
@@ -397,13 +362,6 @@ def test_two_templates_have_variables_of_their_own(graph: tf1.Graph) -> None:
         tf1.make_template("net", lambda: get())()
 
     assert ["net/w:0", "net_1/w:0"] == [one.name for one in tf1.global_variables()]
-
-
-def test_a_template_can_choose_its_scope_at_once(graph: tf1.Graph) -> None:
-    early = tf1.make_template("net", lambda: get(), create_scope_now_=True)
-    late = tf1.make_template("net", lambda: get())
-
-    assert ["net_1/w:0", "net/w:0"] == [late().name, early().name]
 
 
 def test_a_later_call_of_a_template_makes_no_variable(graph: tf1.Graph) -> None:

@@ -245,17 +245,6 @@ def test_a_reference_is_passed_on(graph: tf1.Graph) -> None:
     assert 6.0 == initialized(v).run(last)
 
 
-@KINDS
-def test_counting_stops_at_the_limit(graph: tf1.Graph, resource: bool) -> None:
-    v = tf1.Variable(0, use_resource=resource)
-    count, session = v.count_up_to(2), initialized(v)
-
-    assert [0, 1] == [session.run(count), session.run(count)]
-    with pytest.raises(tf.errors.OutOfRangeError, match=r"^Reached limit of 2"):
-        session.run(count)
-    assert 2 == session.run(v)
-
-
 def test_a_failed_run_leaves_the_value_as_it_was(v: tf1.Variable) -> None:
     change = v.assign(tf1.check_numerics(v / 0.0, "bad"))
     session = initialized(v)
@@ -393,17 +382,6 @@ def test_what_is_fed_cannot_be_changed(v: tf1.Variable) -> None:
     change, session = v.assign_add([1.0, 1.0]), initialized(v)
     with pytest.raises(tf.errors.InvalidArgumentError, match=r"^Input 0 of node AssignAdd was passed float from"):
         session.run(change, {v: [5.0, 6.0]})
-
-
-def test_all_variables_are_checked_at_once(v: tf1.Variable) -> None:
-    w = tf1.Variable(1.0, name="w")
-    check, session = tf1.assert_variables_initialized(), initialized(v)
-    with pytest.raises(tf.errors.FailedPreconditionError, match=r"^Attempting to use uninitialized value w"):
-        session.run(check)
-    session.run(w.initializer)
-
-    assert [1, 0] == session.run(check).tolist()
-    assert tf1.assert_variables_initialized([]) is None
 
 
 # Parts

@@ -1,10 +1,12 @@
 """Writes the stubs that show type checkers the names of `tf.compat.v1`: `python -m tests.compat.v1_types`.
 
-These names are loaded on first use, which no type checker can follow. A stub gives the origin of each name.
+These names are loaded on first use, which no type checker can follow. A stub gives the origin of each name, and the
+parameters of each function of the table.
 """
 
 from __future__ import annotations
 
+import inspect
 import types
 from collections.abc import Iterator
 from importlib import import_module
@@ -12,10 +14,13 @@ from pathlib import Path
 
 import nbtf
 from nbtf.compat import _v1
+from nbtf.compat._v1._surface import names
+from nbtf.compat._v1._surface.table import ROWS
+from nbtf.compat._v1._surface.wrapping import tabled
 
 FOLDER = Path(nbtf.__file__).parent / "compat" / "v1"
 OWN = "nbtf.compat._v1."
-MIXED = {name: extra for name, extra in _v1._WRAPPED_NAMESPACES.items() if extra}
+MIXED = {name: extra for name, extra in names.WRAPPED_NAMESPACES.items() if extra}
 """Current namespaces that also have functions of TensorFlow 1; each has its own stub."""
 
 
@@ -33,25 +38,27 @@ def stub(subject: str, lines: list[str]) -> str:
 
 def lines() -> list[str]:
     """Returns the imports first, then renamed names, then all others."""
-    written = [line_of(name) for name in dir(_v1)]
+    written = [line_of(name) for name in dir(_v1) if name not in ROWS]
     homes = {line.split(" = _")[1].partition(".")[0] for line in written if " = _" in line}
     private = [f"from nbtf import {home} as _{home}" for home in homes - {"nbtf"}]
     imports = sorted({*private, *(line for line in written if " = _" not in line)})
     renamed = sorted({line for line in written if " = _" in line})
-    return ["import nbtf as _nbtf", *imports, "", *renamed, "VERSION: str", "__version__: str"]
+    rows = [definition(name) for name in sorted(ROWS) if "." not in name]
+    typing = "from typing import Any as _Any"
+    return [typing, "import nbtf as _nbtf", *imports, "", *renamed, "VERSION: str", "__version__: str", *rows]
 
 
 def line_of(name: str) -> str:
     """Returns the line that imports a name of `compat.v1` from the module that defines it."""
-    if name in _v1._FROM:
-        module = _v1._FROM[name]
+    if name in names.FROM:
+        module = names.FROM[name]
         return imported(module if module.startswith("nbtf.") else OWN + module, name)
-    if name in _v1._NAMESPACES:
+    if name in names.NAMESPACES:
         return imported(OWN.rstrip("."), name)
     if name in MIXED:
         return imported("nbtf.compat.v1", name)
-    if name in _v1._MOVED:
-        namespace, _, today = _v1._MOVED[name].partition(".")
+    if name in names.MOVED:
+        namespace, _, today = names.MOVED[name].partition(".")
         return f"{name} = _{namespace or 'nbtf'}.{today}" if today else imported(f"nbtf.{namespace}", name)
     return imported("nbtf", name)
 
@@ -60,14 +67,29 @@ def imported(module: str, name: str) -> str:
     return f"from {module} import {name} as {name}"
 
 
+def definition(name: str) -> str:
+    """Returns the declaration of a function of the table."""
+    typed: list[str] = []
+    for parameter in inspect.signature(tabled(name)).parameters.values():
+        annotation = "str | None" if parameter.name == "name" else "_Any"
+        default = "" if parameter.default is parameter.empty else " = ..."
+        typed.append(f"{parameter.name}: {annotation}{default}")
+    return f"def {name.rpartition('.')[2]}({', '.join(typed)}) -> _Any: ..."
+
+
 def mixed_lines(namespace: str) -> list[str]:
-    return sorted([*from_today(namespace), *from_tensorflow_1(namespace)], key=lambda line: line.rpartition(" ")[2])
+    rows = [name for name in sorted(ROWS) if name.startswith(f"{namespace}.")]
+    own = {*MIXED[namespace], *(name.rpartition(".")[2] for name in rows)}
+    imports = sorted(
+        [*from_today(namespace, own), *from_tensorflow_1(namespace)], key=lambda line: line.rpartition(" ")[2]
+    )
+    return [*(["from typing import Any as _Any"] if rows else []), *imports, *(definition(name) for name in rows)]
 
 
-def from_today(namespace: str) -> Iterator[str]:
+def from_today(namespace: str, own: set[str]) -> Iterator[str]:
     module = import_module(f"nbtf.{namespace}")
     for name in dir(module):
-        if name[0] != "_" and name not in MIXED[namespace] and not isinstance(getattr(module, name), types.ModuleType):
+        if name[0] != "_" and name not in own and not isinstance(getattr(module, name), types.ModuleType):
             yield imported(module.__name__, name)
 
 

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from contextlib import nullcontext
 from functools import cache, partial
 from importlib.util import find_spec
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -34,6 +35,8 @@ from nbtf.distribute.local_cluster import LocalCluster
 from nbtf.errors import AbortedError, InvalidArgumentError, OpError, ResourceExhaustedError
 from tests import fake_cupy
 from tests.devices import toy_backend
+from tests.rings import only_fast_tests
+from tests.sweeps import check_each
 
 MIB = 2**20
 
@@ -109,7 +112,7 @@ def dask(index: int, device_type: str = "GPU", tasks: int = 1) -> Device:
     return remote(index, device_type, tasks, real_processes().engine())
 
 
-HAS_DASK = find_spec("distributed") is not None and find_spec("cryptography") is not None
+HAS_DASK = all(map(find_spec, ["distributed", "cryptography"])) and not only_fast_tests()  # it starts processes
 REAL = int(os.environ.get("NBTF_TEST_REAL_GPUS", "0"))
 """How many logical GPUs on a real card this file is about, instead of all kinds; tests/gpu/check.py says it."""
 ON_A_REAL_CARD: dict[str, Callable[[int], Device]] = {
@@ -153,11 +156,6 @@ def fake_cards() -> Iterator[None]:
 @pytest.fixture(params=KINDS)
 def device(request: pytest.FixtureRequest) -> Device:
     return KINDS[request.param](0)
-
-
-@pytest.fixture(params=KINDS)
-def other(request: pytest.FixtureRequest) -> Device:
-    return KINDS[request.param](1)
 
 
 @pytest.fixture(params=ACCOUNTED)
@@ -204,29 +202,31 @@ def test_get_gives_a_fresh_array(device: Device) -> None:
     assert [0, 1, 2] == device.get(buffer).tolist()
 
 
-@pytest.mark.parametrize("shape", [(), (0,), (3, 0, 2), (2, 3)])
-@pytest.mark.parametrize("dtype", ["float16", "float32", "float64", "int64", "uint8", "bool", "complex64"])
-def test_arrays_come_back_as_they_went(device: Device, shape: tuple[int, ...], dtype: str) -> None:
-    host = np.ones(shape, dtype)
+def test_arrays_come_back_as_they_went(device: Device) -> None:
+    shapes = [(), (0,), (3, 0, 2), (2, 3)]
+    dtypes = ["float16", "float32", "float64", "int64", "uint8", "bool", "complex64"]
 
-    back = device.get(device.put(host))
+    def comes_back(case: tuple[tuple[int, ...], str]) -> None:
+        host = np.ones(*case)
 
-    assert (host.shape, host.dtype, host.tolist()) == (back.shape, back.dtype, back.tolist())
+        back = device.get(device.put(host))
 
+        assert (host.shape, host.dtype, host.tolist()) == (back.shape, back.dtype, back.tolist())
 
-def test_copies_go_both_ways(device: Device, other: Device) -> None:
-    there = other.copy_from(device, device.put(arange(5)))
-    back = device.copy_from(other, there)
-
-    assert [0, 1, 2, 3, 4] == device.get(back).tolist()
+    check_each(product(shapes, dtypes), comes_back)
 
 
-def test_a_copy_shares_memory_between_cpus_and_nowhere_else(device: Device, other: Device) -> None:
-    buffer = device.put(arange(2))
+def test_copies_go_both_ways_and_share_memory_between_cpus_alone(device: Device) -> None:
+    def go_both_ways(kind: str) -> None:
+        other, buffer = KINDS[kind](1), device.put(arange(5))
 
-    copy = other.copy_from(device, buffer)
+        there = other.copy_from(device, buffer)
+        back = device.copy_from(other, there)
 
-    assert (address(buffer) == address(copy)) == (device.on_host and other.on_host)
+        assert [0, 1, 2, 3, 4] == device.get(back).tolist()
+        assert (address(buffer) == address(there)) == (device.on_host and other.on_host)
+
+    check_each(KINDS, go_both_ways)
 
 
 def test_a_kernel_runs_and_leaves_its_inputs_alone(device: Device) -> None:

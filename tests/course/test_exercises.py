@@ -19,9 +19,12 @@ from nbtf.cli.execution import kernel  # noqa: E402
 from nbtf.cli.exercises import Exercise, exercises  # noqa: E402
 from nbtf.cli.needs import missing_modules  # noqa: E402
 from nbtf.notebook.magics.check import exercise_names  # noqa: E402
+from tests.rings import with_nightly  # noqa: E402
 
 FOLDER = Path(__file__).parents[2] / "notebooks"
 LESSONS = [path for path in sorted(FOLDER.glob("*.ipynb")) if exercises(nbformat.read(path, as_version=4))]
+LONG = ("07_", "09_", "15_")
+"""Lessons that take longer than all others together."""
 
 
 def said(cell: Any) -> str:
@@ -57,7 +60,14 @@ def answers(path: Path) -> list[tuple[Exercise, str, str]]:
     return tried
 
 
-@pytest.mark.parametrize("path", LESSONS, ids=lambda path: path.stem)
+@pytest.mark.parametrize(
+    "path",
+    with_nightly(
+        [path for path in LESSONS if not path.name.startswith(LONG)],
+        [path for path in LESSONS if path.name.startswith(LONG)],
+    ),
+    ids=lambda path: path.stem,
+)
 def test_a_check_says_right_to_the_solution_and_to_nothing_else(path: Path) -> None:
     missing = missing_modules(nbformat.read(path, as_version=4).metadata)
     if missing:

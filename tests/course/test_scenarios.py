@@ -75,6 +75,7 @@ def shown(outputs: Any) -> list[str]:
     return [sanitized(text if isinstance(text, str) else "".join(text), rules) for text in texts]
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("path", LESSONS, ids=lambda path: path.stem)
 def test_a_cell_would_notice_another_runtime(path: Path) -> None:
     blind = [one for one in MARKED if one.notebook == path]

@@ -14,7 +14,7 @@ from nbtf.cli.lab import Lesson
 from tests.course.served import DOORS, differences, lessons
 
 NUMBER_OF_AN_OUTPUT = re.compile(r"(?<![\w.])(?:Out\[\d+\]|_\d+|_i\d+|In\[\d+\])(?!\w)")
-SHARE = [("lab", "06_out_of_memory.ipynb"), ("site", "ja/06_out_of_memory.ipynb")]
+SHARE = [("site", "ja/06_out_of_memory.ipynb")]
 
 
 def lesson(relative_path: str) -> Lesson:

@@ -14,6 +14,7 @@ from nbtf._devices.caching.blocks import Allocation
 from nbtf._devices.caching.report import OutOfDeviceMemory
 from nbtf._devices.caching.settings import AllocatorSettings
 from tests.devices.slow_caching import SlowCaching
+from tests.rings import seeds
 
 MIB = 1 << 20
 
@@ -192,7 +193,7 @@ def test_sizes_are_rounded_up_to_a_part_of_a_power_of_2(nbytes: int, divisions: 
     assert allocator.stats()["allocated_bytes.all.allocated"] >= expected
 
 
-@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize("seed", seeds(60))
 def test_an_interrupt_at_any_line_leaves_nothing_half_done(seed: int) -> None:
     chance = random.Random(seed)
     allocator = CachingAllocator(120 * MIB, AllocatorSettings.parse(chance.choice(["", "expandable_segments:True"])))

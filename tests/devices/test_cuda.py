@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from nbtf._devices.base import Label, Spec
-from nbtf._devices.cuda import device as device_file
+from nbtf._devices.cuda import opened as opened_devices
 from nbtf._devices.cuda.device import CudaGPU
 from nbtf._install import pip_install
 from nbtf._ops.arrays.broadcasting import Reshape
@@ -115,7 +115,7 @@ def test_each_op_is_waited_for_where_a_fault_is_looked_for(machine: FakeMachine)
     doubled(device, x)
 
     assert ["kernel", "sync"] == [entry[0] for entry in machine.diary]
-    assert ((1.0, "finished"), False) == (device.time_of(AddV2, (), (), 1.0), device.lane)
+    assert (1.0, "finished") == device.time_of(AddV2, (), (), 1.0)
     assert (1.0, "launch") == gpu().time_of(AddV2, (), (), 1.0)
 
 
@@ -288,17 +288,6 @@ def test_what_somebody_else_broke_is_an_error_of_ours(machine: FakeMachine, what
     assert device.state.startswith("lost: ")
 
 
-def test_the_lane_leaves_to_the_road_what_somebody_else_broke(machine: FakeMachine) -> None:
-    device = gpu()
-    x = device.put(ones())
-    doubled(device, x)
-    machine.broken = CUDARuntimeError(700)
-
-    with pytest.raises(LookupError):
-        device.quick(AddV2, (x, x), ())
-    assert device.mem_info() is None
-
-
 def test_a_process_that_was_forked_from_one_with_gpus_is_told_so(machine: FakeMachine) -> None:
     device = gpu()
     machine.broken = CUDARuntimeError(3)
@@ -340,9 +329,9 @@ def test_an_interrupt_is_no_error_of_cudas(machine: FakeMachine) -> None:
 def test_a_forked_child_has_lost_what_was_opened(monkeypatch: pytest.MonkeyPatch) -> None:
     opened, unopened = gpu(0, 0), gpu(1, 1)
     opened.put(ones())
-    monkeypatch.setattr(device_file, "_DEVICES", [opened, unopened])
+    monkeypatch.setattr(opened_devices, "OPENED", [opened, unopened])
 
-    device_file._after_fork()
+    opened_devices._after_fork()
 
     with pytest.raises(FailedPreconditionError, match="forked"):
         opened.put(ones())
@@ -355,11 +344,9 @@ def test_the_end_of_the_process_waits_and_swallows_everything(
     device = gpu()
     device.put(ones())
     machine.faults.append(("sync", CUDARuntimeError(4)))
-    monkeypatch.setattr(device_file, "_DEVICES", [device])
+    monkeypatch.setattr(opened_devices, "OPENED", [device])
 
-    device_file._end()
-
-    assert not device.lane
+    opened_devices._end()
 
 
 def test_a_closed_device_gives_its_idle_memory_back_and_can_be_read(machine: FakeMachine) -> None:
@@ -418,28 +405,11 @@ def test_what_failed_is_no_longer_being_compiled(machine: FakeMachine, monkeypat
     assert device._uses.now() is None
 
 
-# The express lane
-
-
 def tensor(device: CudaGPU, array: np.ndarray[Any, Any]) -> Tensor:
     return tensor_of(device.put(array), float32, device)
 
 
-def test_the_lane_takes_what_the_road_has_seen(machine: FakeMachine) -> None:
-    device = gpu()
-    x = tensor(device, ones())
-    with pytest.raises(LookupError):
-        device.quick(AddV2, (x, x), ())
-    doubled(device, x)
-    machine.diary.clear()
-
-    array, allocation = device.quick(AddV2, (x, x), ())
-
-    assert ["kernel"] == [entry[0] for entry in machine.diary]
-    assert ([2.0] * 4, 16) == (array.get(stream=device.stream).tolist(), allocation.requested)
-
-
-def test_the_lane_keeps_no_larger_array_for_a_part_of_it() -> None:
+def test_a_part_of_a_larger_array_is_a_copy() -> None:
     device = gpu()
     x = tensor(device, ones())
 
@@ -451,23 +421,6 @@ def test_the_lane_keeps_no_larger_array_for_a_part_of_it() -> None:
             return xp.zeros(1000, np.float32)[:4]
 
     part: Any = Part
-    device.run(part, [x], {})
+    (result,) = device.run(part, [x], {})
 
-    array, _ = device.quick(part, (x,), ())
-
-    assert (512, 1024) == (array.data.mem.size, device.account.stats().in_use)
-
-
-def test_the_lane_leaves_other_arrays_and_errors_to_the_road(machine: FakeMachine) -> None:
-    device = gpu()
-    x, y = tensor(device, ones()), tensor(device, ones(3))
-    doubled(device, x)
-    host = Tensor()
-    host._array, host._dtype, host._device, host._watch = ones(), float32, device, None
-
-    for pair in ((x, host), (x, y)):
-        with pytest.raises(LookupError):
-            device.quick(AddV2, pair, ())
-    machine.faults.append(("kernel", CUDARuntimeError(700)))
-    with pytest.raises(LookupError):
-        device.quick(AddV2, (x, x), ())
+    assert (512, 1024) == (result._array.data.mem.size, device.account.stats().in_use)

@@ -429,10 +429,10 @@ def test_results_have_shapes_dtypes_and_bytes() -> None:
 
 
 def test_lines_of_a_long_loop_do_not_fill_the_memory(monkeypatch: pytest.MonkeyPatch) -> None:
-    from nbtf._frameworks.torch import sequence
+    from nbtf._frameworks.torch import origins
 
-    monkeypatch.setattr(sequence, "GENERATION", 100)
-    lines = sequence.ForwardLines()
+    monkeypatch.setattr(origins, "GENERATION", 100)
+    lines = origins.ForwardLines()
     for number in range(1, 1000):
         lines.keep(number, (None, number, None))  # pyright: ignore[reportArgumentType]
 

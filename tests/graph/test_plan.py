@@ -15,6 +15,7 @@ import nbtf as tf
 from nbtf._runtime.context import Context
 from nbtf.errors import ResourceExhaustedError
 from tests.machines import MIB, machine
+from tests.rings import seeds
 
 TWO = ("add", "mul", "matmul", "sum", "device", "concat", "where", "nested", "gradient")
 ONE = (
@@ -164,7 +165,7 @@ def observed(context: Context, call: Callable[[], Any]) -> tuple[Any, ...]:
     return values, log, fields, [gpu.memory.stats() for gpu in context.gpus.made if gpu.memory]
 
 
-@pytest.mark.parametrize("seed", range(200))
+@pytest.mark.parametrize("seed", seeds(200))
 def test_everything_is_as_without_it(seed: int) -> None:
     lines, devices, taped = written(seed), seed % 3, seed % 2
     runs: list[tuple[Any, ...]] = []
@@ -189,7 +190,7 @@ def test_everything_is_as_without_it(seed: int) -> None:
     assert runs[0] == runs[1]
 
 
-@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize("seed", seeds(60))
 def test_accounts_do_not_depend_on_who_listens(seed: int) -> None:
     accounts: list[Any] = []
     for listens in (False, True):
@@ -214,7 +215,7 @@ def pieces(memory: Any) -> list[tuple[int, int, bool]]:
     return [(chunk.offset, chunk.size, chunk.in_use) for region in memory.map() for chunk in region.chunks]
 
 
-@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize("seed", seeds(60))
 def test_replicas_are_as_without_it(seed: int) -> None:
     steady = [line._replace(op="add") if line.op in ("device", "assign") else line for line in written(seed)]
     lines = without_idle_lines(steady)
@@ -277,7 +278,7 @@ def test_where_nobody_listens_a_plan_is_a_function_whose_text_can_be_read() -> N
     tf.random.set_seed(1)
     joined, drawn = step(tf.constant([1.0, 1.0]))
     (concrete,) = step._traces.concrete.values()
-    text = inspect.getsource(concrete._plan._arrays[1].run)
+    text = inspect.getsource(concrete._plan.programs[False].run)
 
     assert [1.0, 1.0, 3.0, 4.0] == joined.numpy().tolist()
     assert text.startswith("def compute(values, scopes):\n    v0, = values\n")

@@ -20,8 +20,8 @@ import nbtf as tf
 from nbtf._storage import folders, packing
 from nbtf.cli import notebook_file, translation
 from nbtf.cli.command_error import CommandError
+from nbtf.cli.exercises import student_copy
 from nbtf.cli.languages import original_of
-from nbtf.cli.student import student_copy
 from nbtf.errors import DataLossError
 from nbtf.keras.generation import LEGACY
 from nbtf.keras.saving.models import CONFIG, METADATA, WEIGHTS

@@ -14,7 +14,7 @@ import pytest
 from tests.hostile_files import grammar
 from tests.hostile_files.kinds import KINDS
 
-COUNT = 250
+COUNT = 60
 
 
 def _printed(*words: str) -> str:

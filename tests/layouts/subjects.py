@@ -1,4 +1,4 @@
-"""The subjects: samples of all ops, kernels that replace several ops, activations, layers and optimizers."""
+"""The subjects: samples of all ops, activations, layers and optimizers."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ import nbtf as tf
 from nbtf._ops.op import OPS
 from tests.layouts.memory import Array
 from tests.ops.samples import Made, all_samples
-from tests.ops.test_fused import CASES
 
 _OWN_DTYPE = ""
 _FLOATING, _WHOLE = ("float16", "float32", "float64", "complex64", "complex128"), ("int8", "uint8", "int32", "int64")
@@ -47,7 +46,6 @@ def cast(array: Array, dtype: str) -> Array:
 def subjects() -> Iterator[Subject]:
     """Yields everything."""
     yield from samples()
-    yield from fused_kernels()
     yield from activations()
     yield from layers()
     yield from optimizers()
@@ -75,21 +73,6 @@ def samples() -> Iterator[Subject]:
             bool(sample.differentiable),
             alone,
         )
-
-
-def fused_kernels() -> Iterator[Subject]:
-    """Yields the kernels that replace several ops."""
-    for name, (kernel, arrays, attrs) in CASES.items():
-        is_large = any(array.size > 10_000 for array in arrays)
-        if not is_large:
-            yield Subject(f"fused {name}", _with_tensors(kernel), arrays, attrs, ("", "float64"), True, True)
-
-
-def _with_tensors(kernel: Callable[..., Any]) -> Callable[..., Any]:
-    def call(*inputs: Any, **attrs: Any) -> Any:
-        return kernel(*inputs, **{k: tf.constant(v) if isinstance(v, np.ndarray) else v for k, v in attrs.items()})
-
-    return call
 
 
 WIDE = np.linspace(-4.0, 4.0, 24, dtype=np.float32).reshape(2, 3, 4)

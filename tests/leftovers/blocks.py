@@ -59,16 +59,8 @@ def _interactive_session(body: Body) -> None:
 def _monitored_session(body: Body) -> None:
     with tf.Graph().as_default():
         tf.compat.v1.train.get_or_create_global_step()
-        with tf.compat.v1.train.MonitoredSession() as session:
+        with tf.compat.v1.train.MonitoredTrainingSession() as session:
             session.run(tf.compat.v1.train.get_global_step())
-            body()
-
-
-def _singular_session(body: Body) -> None:
-    with tf.Graph().as_default():
-        x = tf.compat.v1.get_variable("x", [])
-        with tf.compat.v1.train.SingularMonitoredSession() as session:
-            session.run(x)
             body()
 
 
@@ -295,24 +287,20 @@ BLOCKS: dict[str, Block] = {
     "tf.Graph.name_scope": _in_graph(lambda graph: graph.name_scope("scope")),
     "tf.Graph.control_dependencies": _in_graph(lambda graph: graph.control_dependencies([tf.constant(1.0)])),
     "tf.Graph.colocate_with": _in_graph(lambda graph: graph.colocate_with(tf.constant(1.0))),
-    "tf.Graph.container": _in_graph(lambda graph: graph.container("box")),
     "tf.Graph in tf.device": _of(lambda: tf.device("GPU:1"), lambda: tf.Graph().as_default()),
     "tf.Graph in a tape": _of(tf.GradientTape, lambda: tf.Graph().as_default()),
     "tf.Graph in a strategy": _of(lambda: _strategy().scope(), lambda: tf.Graph().as_default()),
     "tf.compat.v1.Session": _session,
     "tf.compat.v1.InteractiveSession": _interactive_session,
-    "tf.compat.v1.train.MonitoredSession": _monitored_session,
-    "tf.compat.v1.train.SingularMonitoredSession": _singular_session,
+    "tf.compat.v1.train.MonitoredTrainingSession": _monitored_session,
     "tf.compat.v1.summary.FileWriter": _event_file,
     "tf.compat.v1.train.Coordinator.stop_on_exception": _coordinator,
     "tf.compat.v1.variable_scope": _variable_scope,
     "tf.compat.v1.variable_scope, eager": _v1("variable_scope", "scope"),
     "tf.compat.v1.device": _v1("device", "GPU:1"),
     "tf.compat.v1.name_scope": _v1("name_scope", "scope"),
-    "tf.compat.v1.op_scope": _v1("op_scope", [], "scope"),
     "tf.compat.v1.control_dependencies": _v1("control_dependencies", []),
     "tf.compat.v1.colocate_with": _v1("colocate_with", None),
-    "tf.compat.v1.container": _in_graph(lambda graph: tf.compat.v1.container("box")),
     "tf.compat.v1.init_scope": _v1("init_scope"),
     "tf.init_scope": _of(tf.init_scope),
     "tf.init_scope in a function": lambda body: tf.function(lambda: _of(tf.init_scope)(body))(),

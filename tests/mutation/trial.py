@@ -261,6 +261,8 @@ def _run_pytest(arguments: Sequence[str], *plugins: object) -> int:
             "no:cacheprovider",
             "-p",
             "no:nbval",
+            "-m",
+            "not nightly",
             "-W",
             "ignore::pytest.PytestAssertRewriteWarning",
             f"--basetemp={folder}/tests",

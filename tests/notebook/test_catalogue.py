@@ -18,6 +18,7 @@ from tests.notebook.conftest import Shell
 PACKAGE = Path(esm.__file__).parents[2]
 PROGRAM = "".join(file.read_text(encoding="utf-8") for file in (PACKAGE / "notebook" / "static").glob("*.js"))
 STILLS = "".join(file.read_text(encoding="utf-8") for file in (PACKAGE / "notebook" / "stills").glob("*.py"))
+STILLS += (PACKAGE / "notebook" / "static" / "palette.json").read_text(encoding="utf-8")
 CHECKS = "".join(file.read_text(encoding="utf-8") for file in PACKAGE.glob("notebook/checks/*.py"))
 CHECKS += (PACKAGE / "notebook" / "magics" / "check.py").read_text(encoding="utf-8")
 IN_STILLS = frozenset(re.findall(r"\bwords\(\"(\w+)\"\)", STILLS))

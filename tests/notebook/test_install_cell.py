@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from nbtf.cli.install_cell import install_cell
+from nbtf.cli.special_cells import install_cell
 from tests.notebook.conftest import Shell
 
 ADDRESS = "git+https://github.com/me/nbtf"

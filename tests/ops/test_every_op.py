@@ -18,7 +18,6 @@ import pytest
 import nbtf
 import nbtf._ops
 from nbtf._devices.discovery import simulated_machine
-from nbtf._ops.fused import Fused
 from nbtf._ops.op import OPS, Op
 from nbtf._ops.specs import spec_of
 from nbtf._record.events import OpPlaced
@@ -29,6 +28,7 @@ from tests.ops.arguments import arrays_in, as_double, noise, plain, tensors
 from tests.ops.differences import differences
 from tests.ops.listening import flat, listening
 from tests.ops.samples import Sample, all_samples
+from tests.sweeps import check_all, check_each
 
 for _module in pkgutil.walk_packages(nbtf._ops.__path__, "nbtf._ops."):
     importlib.import_module(_module.name)
@@ -49,30 +49,24 @@ NOT_NAMESPACES = {
     "train",
 }  # they stand above ops
 
-every_op = pytest.mark.parametrize("type", TYPES)
-every_sample = pytest.mark.parametrize("sample", SAMPLES, ids=str)
-
 
 # What an op owes
 
 
-@every_op
-def test_it_has_a_sample(type: str) -> None:
+def it_has_a_sample(type: str) -> None:
     where = inspect.getsourcefile(OPS[type].kernel)
 
     assert type in {sample.op for sample in SAMPLES}, f"{type} of {where} has no row in tests/ops/samples/"
 
 
-@every_op
-def test_a_public_function_leads_to_it(type: str) -> None:
+def a_public_function_leads_to_it(type: str) -> None:
     functions = [sample.function for sample in SAMPLES if sample.op == type]
 
     offered = f"no namespace, such as nbtf/math.py, offers the function of one of its samples, {functions}"
     assert any(is_public(function) for function in functions), f"{type}: {offered}"
 
 
-@every_op
-def test_its_function_has_a_docstring(type: str) -> None:
+def its_function_has_a_docstring(type: str) -> None:
     public = [sample.function for sample in SAMPLES if sample.op == type and is_public(sample.function)]
     sentences = [(inspect.getdoc(function) or "").partition("\n")[0] for function in public[:1]]
 
@@ -80,8 +74,7 @@ def test_its_function_has_a_docstring(type: str) -> None:
     assert sentences[0].endswith("."), f"the first line of {public[0]} is no sentence"
 
 
-@every_op
-def test_its_gradient_is_there_or_denied(type: str) -> None:
+def its_gradient_is_there_or_denied(type: str) -> None:
     record = OPS[type]
     said = [record.has_gradient, record.no_gradient, record.unregistered]
 
@@ -90,15 +83,13 @@ def test_its_gradient_is_there_or_denied(type: str) -> None:
     )
 
 
-@every_op
-def test_its_results_are_known_before_it_runs(type: str) -> None:
+def its_results_are_known_before_it_runs(type: str) -> None:
     record = OPS[type]
 
     assert record._infer is not None, "an op has infer, which may leave lengths open that data decide"
 
 
-@every_op
-def test_its_kernel_keeps_to_what_cupy_has(type: str) -> None:
+def its_kernel_keeps_to_what_cupy_has(type: str) -> None:
     record = OPS[type]
     if record._cpu_only is True:
         return
@@ -107,19 +98,30 @@ def test_its_kernel_keeps_to_what_cupy_has(type: str) -> None:
     assert set() == used - CUPY_NAMES
 
 
+@pytest.mark.parametrize("type", TYPES)
+def test_an_op_has_what_it_owes(type: str) -> None:
+    check_all(
+        type,
+        it_has_a_sample,
+        a_public_function_leads_to_it,
+        its_function_has_a_docstring,
+        its_gradient_is_there_or_denied,
+        its_results_are_known_before_it_runs,
+        its_kernel_keeps_to_what_cupy_has,
+    )
+
+
 # What a sample shows
 
 
-@every_sample
-def test_lane_and_road_give_the_same_bits(sample: Sample) -> None:
+def lane_and_road_give_the_same_bits(sample: Sample) -> None:
     lane = run(sample, Context(environ={}))
     road = run(sample, Context(environ={}), getattr(sample.function, "__wrapped__", sample.function))
 
     assert lane == road
 
 
-@every_sample
-def test_a_listener_hears_of_the_op_and_changes_nothing(sample: Sample) -> None:
+def a_listener_hears_of_the_op_and_changes_nothing(sample: Sample) -> None:
     context, heard = Context(environ={}), []
     context.observers.add(heard.append)
 
@@ -127,8 +129,7 @@ def test_a_listener_hears_of_the_op_and_changes_nothing(sample: Sample) -> None:
     assert sample.op in {event.op for event in heard if isinstance(event, OpPlaced)}
 
 
-@every_sample
-def test_the_log_prints_the_same_of_lane_and_road(sample: Sample) -> None:
+def the_log_prints_the_same_of_lane_and_road(sample: Sample) -> None:
     printed: list[list[tuple[str, str]]] = []
     for function in (sample.function, getattr(sample.function, "__wrapped__", sample.function)):
         context, lines = Context(environ={}), list[tuple[str, str]]()
@@ -139,8 +140,12 @@ def test_the_log_prints_the_same_of_lane_and_road(sample: Sample) -> None:
     assert printed[0] == printed[1]
 
 
-@pytest.mark.parametrize("type", sorted(op.type for op in OPS.values() if op.function and len(op.inputs) == 2))
-def test_an_op_that_fails_in_the_lane_is_printed_as_on_the_road(type: str) -> None:
+def test_an_op_that_fails_in_the_lane_is_printed_as_on_the_road() -> None:
+    pairs = sorted(op.type for op in OPS.values() if op.function and len(op.inputs) == 2)
+    check_each(pairs, a_failure_in_the_lane_is_printed_as_on_the_road)
+
+
+def a_failure_in_the_lane_is_printed_as_on_the_road(type: str) -> None:
     lane, dtype = OPS[type].lane, min(OPS[type].sets.get("T", {nbtf.bool}), key=str)
     if lane is None:
         pytest.skip("it has no lane")
@@ -157,15 +162,13 @@ def test_an_op_that_fails_in_the_lane_is_printed_as_on_the_road(type: str) -> No
     assert answers[0] == answers[1]
 
 
-@every_sample
-def test_a_simulated_gpu_gives_the_same_bits(sample: Sample) -> None:
+def a_simulated_gpu_gives_the_same_bits(sample: Sample) -> None:
     on_gpu = run(sample, Context(simulated_machine(1, "Tesla K20m"), environ={}))
 
     assert run(sample, Context(environ={})) == on_gpu
 
 
-@every_sample
-def test_lane_and_road_of_a_simulated_gpu_leave_the_same_account(sample: Sample) -> None:
+def lane_and_road_of_a_simulated_gpu_leave_the_same_account(sample: Sample) -> None:
     accounts: list[Any] = []
     for listeners in ([], [lambda event: None]):
         context = Context(simulated_machine(1, "Tesla K20m"), environ={})
@@ -179,8 +182,7 @@ def test_lane_and_road_of_a_simulated_gpu_leave_the_same_account(sample: Sample)
     assert accounts[0] == accounts[1]
 
 
-@every_sample
-def test_a_simulated_gpu_gets_its_memory_back(sample: Sample) -> None:
+def a_simulated_gpu_gets_its_memory_back(sample: Sample) -> None:
     context = Context(simulated_machine(1, "Tesla K20m"), environ={})
     run(sample, context)  # the first run leaves what a device makes once
     memory = context.devices.first.memory
@@ -191,8 +193,7 @@ def test_a_simulated_gpu_gets_its_memory_back(sample: Sample) -> None:
     assert before == memory.stats().in_use
 
 
-@every_sample
-def test_values_are_as_numpy_says(sample: Sample) -> None:
+def values_are_as_numpy_says(sample: Sample) -> None:
     if sample.expected is None:
         return
     expected: Any = sample.expected(*plain(sample.args)) if callable(sample.expected) else sample.expected
@@ -210,8 +211,7 @@ def test_values_are_as_numpy_says(sample: Sample) -> None:
             np.testing.assert_allclose(result, want, rtol=sample.tolerance, atol=sample.tolerance)
 
 
-@every_sample
-def test_dtypes_and_shapes_are_as_rule_and_infer_say(sample: Sample) -> None:
+def dtypes_and_shapes_are_as_rule_and_infer_say(sample: Sample) -> None:
     for context in (Context(environ={}), Context(simulated_machine(1, "Tesla K20m"), environ={})):
         with use_context(context), listening() as calls:
             call(sample)
@@ -233,22 +233,35 @@ def check_results(heard: Call) -> None:
         assert specs == results
 
 
+@pytest.mark.parametrize("sample", SAMPLES, ids=str)
+def test_a_sample_gives_the_same_in_all_ways(sample: Sample) -> None:
+    check_all(
+        sample,
+        lane_and_road_give_the_same_bits,
+        a_listener_hears_of_the_op_and_changes_nothing,
+        the_log_prints_the_same_of_lane_and_road,
+        a_simulated_gpu_gives_the_same_bits,
+        lane_and_road_of_a_simulated_gpu_leave_the_same_account,
+        a_simulated_gpu_gets_its_memory_back,
+        values_are_as_numpy_says,
+        dtypes_and_shapes_are_as_rule_and_infer_say,
+    )
+
+
 def ops_on(tape: nbtf.GradientTape) -> Iterator[str]:
-    """Yields the types of the ops that a tape has kept; of a fused kernel, those that it stands for."""
+    """Yields the types of the ops that a tape has kept."""
     assert tape._tape is not None
-    for op, inputs, attrs, _ in tape._tape.entries:
-        if isinstance(op, Fused):
-            with nbtf.GradientTape() as composed:
-                composed.watch(list(inputs))
-                op._composed(*inputs, **{name: value for name, value in attrs.items() if name != "kept"})
-            yield from ops_on(composed)
-        elif op is not None:
+    for op, _, _, _ in tape._tape.entries:
+        if op is not None:
             yield op.type
 
 
 @pytest.mark.parametrize("sample", [sample for sample in SAMPLES if sample.differentiable], ids=str)
-@pytest.mark.parametrize("lane", [False, True], ids=["road", "lane"])
-def test_gradients_are_as_differences_say(sample: Sample, lane: bool) -> None:
+def test_gradients_are_as_differences_say(sample: Sample) -> None:
+    check_each(["road", "lane"], lambda way: gradients_are_as_differences_say(sample, lane=way == "lane"))
+
+
+def gradients_are_as_differences_say(sample: Sample, lane: bool) -> None:
     random = np.random.default_rng(7)
     args = [as_double(arg) for arg in plain(sample.args)]
     arrays = [one for place in sample.differentiable for one in arrays_in(args[place])]
@@ -280,10 +293,11 @@ COARSE = {"ResizeBilinear", "ResizeBicubic", "ScaleAndTranslate"}
 """Ops that compute in float32 whatever they are given: `tests/ops/image` compares their gradients with TensorFlow's."""
 
 
-@pytest.mark.parametrize("type", [type for type in TYPES if OPS[type].has_gradient and type not in COARSE])
-def test_a_gradient_is_compared_with_differences(type: str) -> None:
-    is_compared = any(sample.differentiable for sample in SAMPLES if sample.op == type)
-    assert is_compared, f"no sample of {type} has `differentiable=[0]` or other numbers of inputs"
+def test_every_gradient_is_compared_with_differences() -> None:
+    types = {type for type in TYPES if OPS[type].has_gradient and type not in COARSE}
+    compared = {sample.op for sample in SAMPLES if sample.differentiable}
+
+    assert set() == types - compared, "no sample of these has `differentiable=[0]` or other numbers of inputs"
 
 
 # How samples are run

@@ -9,10 +9,10 @@ import pytest
 from nbtf._runtime.context import CURRENT, Context
 from tests.fake_cupy.devices import fake_context
 from tests.fake_cupy.machine import FakeMachine
-from tests.ops.samples import Sample
-from tests.ops.test_every_op import SAMPLES, run
+from tests.ops.samples import Sample, samples_of_each_op
+from tests.ops.test_every_op import run
 
-every_sample = pytest.mark.parametrize("sample", SAMPLES, ids=str)
+each_op = pytest.mark.parametrize("sample", samples_of_each_op(), ids=str)
 
 
 @pytest.fixture
@@ -21,14 +21,14 @@ def machine() -> Iterator[FakeMachine]:
         yield made
 
 
-@every_sample
+@each_op
 def test_a_gpu_gives_the_bits_of_the_cpu(sample: Sample, machine: FakeMachine) -> None:
     on_gpu = run(sample, CURRENT.context)
 
     assert run(sample, Context(environ={"NBTF_GPU": "off"})) == on_gpu
 
 
-@every_sample
+@each_op
 def test_a_gpu_gets_its_memory_back(sample: Sample, machine: FakeMachine) -> None:
     context = CURRENT.context
     run(sample, context)  # the first run leaves what a device makes once

@@ -6,8 +6,6 @@ import random
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import pytest
-
 from nbtf._devices.base import Spec
 from nbtf._ops.specs import UNKNOWN, Dims, spec_of
 from nbtf._runtime.context import Context, use_context
@@ -16,12 +14,11 @@ from tests.ops.listening import listening
 from tests.ops.samples import all_samples
 from tests.ops.table import OPS
 from tests.ops.test_every_op import call
+from tests.sweeps import check_each
 
 SAMPLES = all_samples()
 WITHOUT_RULE = frozenset({"ParseTensor"})
 """Ops of which nothing is known before they run: the bytes that `ParseTensor` reads decide even the rank."""
-
-every_op = pytest.mark.parametrize("type", sorted(OPS))
 
 
 def calls_of(type: str) -> list[Call]:
@@ -93,8 +90,11 @@ def test_only_these_ops_have_no_rule_for_what_is_not_known() -> None:
     assert lacking == WITHOUT_RULE
 
 
-@every_op
-def test_rules_for_unknown_lengths_agree_with_real_results(type: str) -> None:
+def test_rules_for_unknown_lengths_agree_with_real_results() -> None:
+    check_each(sorted(OPS), unknown_lengths_agree_with_real_results)
+
+
+def unknown_lengths_agree_with_real_results(type: str) -> None:
     chance = random.Random(type)
     for heard in calls_of(type):
         specs = specs_of(heard)
@@ -104,8 +104,11 @@ def test_rules_for_unknown_lengths_agree_with_real_results(type: str) -> None:
             assert not disagreements(heard.op.shapes(hidden, heard.attrs), heard), hidden
 
 
-@every_op
-def test_rules_for_unknown_ranks_agree_with_real_results(type: str) -> None:
+def test_rules_for_unknown_ranks_agree_with_real_results() -> None:
+    check_each(sorted(OPS), unknown_ranks_agree_with_real_results)
+
+
+def unknown_ranks_agree_with_real_results(type: str) -> None:
     chance = random.Random(type)
     for heard in calls_of(type):
         for _ in range(3):
@@ -114,8 +117,12 @@ def test_rules_for_unknown_ranks_agree_with_real_results(type: str) -> None:
             assert not disagreements(heard.op.shapes(hidden, heard.attrs), heard), hidden
 
 
-@pytest.mark.parametrize("type", sorted(type for type, op in OPS.items() if op.host_inputs))
-def test_rules_for_unknown_attributes_agree_with_real_results(type: str) -> None:
+def test_rules_for_unknown_attributes_agree_with_real_results() -> None:
+    types = sorted(type for type, op in OPS.items() if op.host_inputs)
+    check_each(types, unknown_attributes_agree_with_real_results)
+
+
+def unknown_attributes_agree_with_real_results(type: str) -> None:
     chance = random.Random(type)
     for heard in calls_of(type):
         for share in (0.0, 0.5, 1.0):

@@ -15,6 +15,7 @@ import importlib
 import json
 import linecache
 import os
+import pkgutil
 import re
 import signal
 import subprocess
@@ -32,6 +33,8 @@ from tests.recorded.judgement import Case, Outcome, difference
 
 HERE = Path(__file__).parent
 LIMIT_SECONDS = 600
+UNUSED = frozenset({"__main__", "_cluster", "_frameworks", "cli", "compat", "notebook", "python"})
+"""Parts of nbtf that few cases use; importing `compat.v1` would switch to graphs."""
 
 
 def run_forked(module: ModuleType, case: Case) -> Outcome:
@@ -141,10 +144,23 @@ def _environment(gpus: int) -> dict[str, str]:
     }
 
 
+def load_namespaces() -> None:
+    """Imports what nbtf otherwise imports when a program first uses it, so that no case has to."""
+    import nbtf
+
+    for namespace in pkgutil.iter_modules(nbtf.__path__):
+        if namespace.name not in UNUSED:
+            module = importlib.import_module(f"nbtf.{namespace.name}")
+            for part in pkgutil.walk_packages(getattr(module, "__path__", []), f"{module.__name__}."):
+                importlib.import_module(part.name)
+
+
 def serve(name: str) -> None:
     """Reads cases from stdin, one JSON line each, and writes their outcomes to stdout."""
     module = importlib.import_module(name)
     importlib.import_module("numpy")
+    if name.startswith("nbtf"):
+        load_namespaces()
     for line in sys.stdin:
         print(json.dumps(asdict(run_forked(module, json.loads(line)))), flush=True)
 

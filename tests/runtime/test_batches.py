@@ -13,14 +13,13 @@ import numpy as np
 import pytest
 
 import nbtf as tf
-from nbtf._devices import simulated_account, simulated_lane
+from nbtf._devices import simulated_account
 from nbtf._record import recorder as recorder_module
 from nbtf._record import rows as rows_module
 from nbtf._record.events import Freed, OpExecuted
 from nbtf._record.recorder import CAPACITY, Recorder
 from nbtf._record.table import Facts
-from nbtf._runtime import execute as execute_module
-from nbtf._runtime import recorded_lane
+from nbtf._runtime import decisions as decisions_module
 from tests.machines import machine
 
 
@@ -229,9 +228,8 @@ def test_a_packed_event_takes_less_than_48_bytes(program: Callable[[], None]) ->
 @pytest.mark.parametrize("device", ["CPU:0", "GPU:0"])
 @pytest.mark.parametrize("seed", range(2))
 def test_ever_new_shapes_take_few_bytes_more(device: str, seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    for module, memory in ((rows_module, "_SUBJECTS"), (execute_module, "_SPECS")):
-        monkeypatch.setattr(module, memory, {})  # what has a bound of its own
-    for module in (simulated_account, simulated_lane, recorded_lane):
+    monkeypatch.setattr(rows_module, "_SUBJECTS", {})  # has a bound of its own
+    for module in (simulated_account, decisions_module):
         monkeypatch.setattr(module, "_REMEMBERED", 1)
     dice = random.Random(seed)
     with machine(1), tf.device(device):
@@ -245,7 +243,6 @@ def test_ever_new_shapes_take_few_bytes_more(device: str, seed: int, monkeypatch
             tf.reduce_sum(x + x, axis=0) if dice.random() < 0.5 else tf.concat([x, x], 0)
         pack(recorder)
         rows_module._SUBJECTS.clear()
-        execute_module._SPECS.clear()
         gc.collect()
         taken, _ = tracemalloc.get_traced_memory()
         tracemalloc.stop()

@@ -14,7 +14,7 @@ import pytest
 
 import nbtf as tf
 from nbtf._record.events import Allocated, Copied, Event, Freed, OpExecuted, OpPlaced, OutputSpec, Reason
-from nbtf._runtime import conversion, execute, op_start
+from nbtf._runtime import conversion, execute, reporting
 from nbtf._runtime.scopes import Scope, set_scope
 from nbtf.errors import InvalidArgumentError
 from tests.machines import LOCAL, MIB, SCRATCH, machine
@@ -192,9 +192,9 @@ def test_nobody_listening_makes_no_event(monkeypatch: pytest.MonkeyPatch) -> Non
         raise AssertionError("a note was taken")
 
     for module in (execute, conversion):
-        monkeypatch.setattr(module, "take_note_of_op", never)
+        monkeypatch.setattr(module, "take_note", never)
     for name in ("find_call_site", "next_number", "events_of_begin"):
-        monkeypatch.setattr(op_start, name, never)
+        monkeypatch.setattr(reporting, name, never)
     with machine(1):
         assert 3.0 == tf.reduce_sum([1.0, 2.0]).numpy()
 

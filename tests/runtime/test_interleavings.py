@@ -14,7 +14,7 @@ from nbtf._ops.variables import variable
 from tests.interleavings.explorer import Failure, Scenario, explore, sample
 from tests.interleavings.scenarios import SCENARIOS
 
-SHARE = 60
+SHARE = 20
 """Schedules of each scenario."""
 
 

@@ -10,13 +10,23 @@ import pytest
 
 from nbtf._storage import drafts
 from nbtf.errors import OpError
+from tests.rings import with_nightly
 from tests.storage.disk_faults import DiskFault, Fault, survives_in_child
 from tests.storage.savers import SAVERS, CommandFailedError, Saver, remains
 
 MOST_CALLS = 200
 """More than any saver makes."""
 
-every_saver = pytest.mark.parametrize("saver", SAVERS, ids=lambda saver: saver.name)
+USUAL = ("model in a file", "model in a folder", "saved model")
+"""Savers that every run tries: a file, a folder, and a folder of folders."""
+
+every_saver = pytest.mark.parametrize(
+    "saver",
+    with_nightly(
+        [saver for saver in SAVERS if saver.name in USUAL], [saver for saver in SAVERS if saver.name not in USUAL]
+    ),
+    ids=lambda saver: saver.name,
+)
 
 
 class Trials:

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import nbtf as tf
+from tests.rings import seeds
 
 
 def saved(folder: Path, **parts: Any) -> str:
@@ -264,7 +265,7 @@ def part_of(owner: Any, name: str) -> Any:
     return owner[f"n{name}"] if isinstance(owner, dict) else getattr(owner, f"n{name}")
 
 
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", seeds(40))
 def test_the_moment_of_restoring_makes_no_difference(tmp_path: Path, seed: int) -> None:
     chance = random.Random(seed)
     steps = random_steps(chance)

@@ -1,36 +1,30 @@
-"""A real GPU, used through CuPy."""
+"""A real GPU, used through CuPy: how it is opened, holds data, runs ops and is closed."""
 
 from __future__ import annotations
 
-import atexit
-import os
-import traceback
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from functools import cache, partial
-from typing import Any, NoReturn
-from weakref import WeakSet
+from typing import Any
 
 import numpy as np
 
-from nbtf._devices import exhausted
 from nbtf._devices.backends import MemoryRequest
 from nbtf._devices.base import GPU, Buffer, Device, Label, Made, Runnable, Spec, arrays_of, buffer_of
 from nbtf._devices.cards import PhysicalGPU
 from nbtf._devices.cuda import errors as cuda_errors
 from nbtf._devices.cuda.copying import NotReachable, between, unpinned
+from nbtf._devices.cuda.failing import FailingGPU, first_result
 from nbtf._devices.cuda.guard import Before, Events, Guard, make_current_again, stream_for
 from nbtf._devices.cuda.library import load_cupy
 from nbtf._devices.cuda.memory import CudaMemory, MemoryManager, Plan, Purpose, plan_for
+from nbtf._devices.cuda.opened import remember
 from nbtf._devices.cuda.pool import PoolMemory
-from nbtf._devices.cuda.probe import FORKED
-from nbtf._devices.exhausted import Request
 from nbtf._devices.first_use import FirstUse
 from nbtf._devices.names import full_name
 from nbtf._devices.sites import CallSite, Site
 from nbtf._locks import new_lock
 from nbtf._types import as_dtype
-from nbtf.errors import FailedPreconditionError, OpError, ResourceExhaustedError
+from nbtf.errors import OpError
 
 SYNC = "NBTF_SYNC"
 _OFF = frozenset({"", "0", "false", "off", "no"})
@@ -51,7 +45,7 @@ def build_gpu(index: int, card: PhysicalGPU, memory: Plan, alone: bool) -> GPU:
     return CudaGPU(index, card, memory, alone)
 
 
-class CudaGPU(GPU):
+class CudaGPU(FailingGPU):
     """One logical GPU on all or a part of a real card.
 
     CUDA is not used before its first op. From then on, it has its own stream, memory pool and limit. Each call switches
@@ -79,11 +73,9 @@ class CudaGPU(GPU):
         self.use(plan)
         self.first_use = self._uses = FirstUse(self.short_name)
         self._sync = plan.environ.get(SYNC, "").strip().lower() not in _OFF  # for debugging
-        self.lane = not self._sync
         self._alone = alone
         self._array: type[Any] = self.xp.ndarray
         self._runtime = self.xp.cuda.runtime
-        self._functions: dict[Any, tuple[Callable[..., Any], Purpose]] = {}
         self._guard: Guard | None = None
         self._lost: OpError | None = None
         self._opening = new_lock()
@@ -119,8 +111,7 @@ class CudaGPU(GPU):
         with self._opening:
             if self._guard is None:
                 try:
-                    _end_in_time()
-                    _DEVICES.add(self)
+                    remember(self)
                     self._guard = self._opened()
                 except Exception as error:
                     if cuda_errors.is_out_of_memory(error):
@@ -128,7 +119,7 @@ class CudaGPU(GPU):
                         raise cuda_errors.no_memory(
                             text, "Other programs may be using the memory: see nvidia-smi."
                         ) from error
-                    self._raise(error)
+                    self.fail_without_memory(error)
             return self._guard
 
     def enter(self) -> tuple[Guard, Before]:
@@ -137,7 +128,7 @@ class CudaGPU(GPU):
         try:
             return guard, guard.enter()
         except Exception as error:  # errors of earlier asynchronous work, by nbtf or not, are raised here
-            self._raise(error)
+            self.fail_without_memory(error)
 
     def _opened(self) -> Guard:
         """Creates stream and memory with the card current; restores the thread's state."""
@@ -242,50 +233,9 @@ class CudaGPU(GPU):
             return results_in_buffers
         except Exception as error:
             self._uses.give_up()
-            self._fail(error, *_first_result(specs))
+            self.fail(error, *first_result(specs))
         finally:
             guard.leave(state)
-
-    def quick(self, op: Any, inputs: tuple[Any, ...], attrs: tuple[Any, ...]) -> tuple[Any, Any]:
-        """Serves the express lane: returns the op's single result array, and the hold of its memory.
-
-        Raises:
-          LookupError: if the road must run the op: for an op or arrays not seen before, other arrays, or any error.
-        """
-        guard = self._guard
-        arrays = [buffer._array for buffer in inputs]
-        key = (op, *[(array.dtype, array.ndim) for array in arrays])
-        if guard is None or key not in self._uses.seen:
-            raise LookupError
-        for array in arrays:
-            if array.__class__ is not self._array:
-                raise LookupError
-        function, purpose = self._functions.get(op) or self._bound(op)
-        try:
-            state = guard.enter()
-        except Exception:
-            raise LookupError from None
-        try:
-            array = function(*arrays, *attrs)
-            memory = array.data.mem
-            for buffer in inputs:
-                if buffer._array.data.mem is memory and array.nbytes:
-                    if not op.shares_memory:
-                        raise LookupError
-                    return array, buffer._allocation
-            if array.base is not None and memory.size >= array.nbytes + _WASTED:
-                array = array.copy()  # as on the road
-            return array, self._memory_manager.charge(array, purpose)
-        except Exception:  # the road raises the proper error
-            raise LookupError from None
-        finally:
-            guard.leave(state)
-
-    def _bound(self, op: Any) -> tuple[Callable[..., Any], Purpose]:
-        """Returns an op's function and the purpose of its results; both are cached."""
-        kernel = getattr(self.xp, op.function) if op.function else partial(op.kernel, self.xp)
-        function_and_purpose = self._functions[op] = kernel, Purpose(op.type)
-        return function_and_purpose
 
     def _buffer(self, array: Any, arrays: list[Any], buffers: Sequence[Any], shares: bool, purpose: Purpose) -> Buffer:
         """Returns a buffer for a result: with its own memory, or with that of an input that it may share."""
@@ -320,13 +270,13 @@ class CudaGPU(GPU):
         try:
             self.stream.synchronize()
         except Exception as error:
-            self._raise(error)
+            self.fail_without_memory(error)
         finally:
             guard.leave(state)
 
     def close(self) -> None:
         """Releases idle memory to the card; memory that tensors still hold is released with them."""
-        guard, self.lane = self._guard, False
+        guard = self._guard
         self.constants.clear()  # constants and device refer to each other
         if guard is None:
             return
@@ -353,86 +303,11 @@ class CudaGPU(GPU):
     def lose(self, error: OpError) -> None:
         """Makes every later call fail at once with an error like this one."""
         self._lost = type(error)(None, None, error.message)  # a new error object, which keeps no frames alive
-        self._guard, self.lane = None, False
-
-    # Errors
-
-    def _name_with_card(self) -> str:
-        return f"{self.short_name} ({self.card.card.name})"
-
-    def _raise(self, error: Exception) -> NoReturn:
-        """Raises nbtf's error for an error that is not about memory."""
-        self._fail(error, about_memory=False)
-
-    def _fail(self, error: Exception, *request: Any, about_memory: bool = True) -> NoReturn:
-        """Raises nbtf's error for any error; no frame may keep it, since a reference cycle would keep memory alive."""
-        explained: Exception | None = None
-        try:
-            explained = self.explained(error, *request) if about_memory else self._meaning(error)
-            if explained is error:
-                raise error
-            raise explained from self._cause_of(error)
-        finally:
-            del explained, error
-
-    def _meaning(self, error: Exception) -> Exception:
-        meaning = cuda_errors.meaning(error, self._name_with_card())
-        if meaning.lost and isinstance(meaning.error, OpError):
-            for device in list(_DEVICES):  # such an error affects the whole process, not one card
-                device.lose(meaning.error)
-        return meaning.error
-
-    def _cause_of(self, error: BaseException) -> BaseException | None:
-        """Returns the error to show as the cause; None for an error that is passed on or that keeps memory alive."""
-        return None if isinstance(error, OpError) or self._is_out_of_memory(error) else error
-
-    def _is_out_of_memory(self, error: BaseException) -> bool:
-        if type(error).__name__ != "CUBLASError":
-            return cuda_errors.is_out_of_memory(error)
-        info = self.mem_info()
-        return cuda_errors.is_out_of_memory(error, None if info is None else info[0])
-
-    def explained(
-        self,
-        error: Exception,
-        nbytes: int = 0,
-        shape: tuple[int, ...] = (),
-        dtype: Any = np.float32,
-        copied: bool = False,
-    ) -> Exception:
-        """Returns nbtf's error; for an out-of-memory error, its text has the figures and what holds the memory."""
-        if not self._is_out_of_memory(error):
-            return self._meaning(error)
-        # A notebook keeps the last traceback, whose frames must not keep the kernel's arrays alive.
-        traceback.clear_frames(error.__traceback__)
-        error.__traceback__ = None
-        try:
-            c_name = as_dtype(dtype).c_name
-        except TypeError:
-            c_name = str(dtype)
-        request = Request(nbytes, tuple(shape), c_name, self.name, copied)
-        info = self.mem_info()
-        text = exhausted.real_card_is_full(
-            request,
-            self._name_with_card(),
-            self._memory_manager.name,
-            self.account.stats(),
-            None if info is None else info[0],
-            [(label, piece.nbytes) for piece, label in self.account.pieces()],
-        )
-        return ResourceExhaustedError(text)
+        self._guard = None
 
 
 _WASTED = 512
 """A result may keep up to this many bytes of a larger array without a copy: the pool rounds up to it."""
-
-
-def _first_result(specs: Sequence[Spec] | None) -> tuple[int, tuple[int, ...], Any]:
-    """Returns bytes, shape and dtype of the first result, for error messages."""
-    if not specs or None in specs[0].shape:
-        return 0, (), np.float32
-    shape: Any = specs[0].shape
-    return int(np.prod(shape, dtype=np.int64)) * specs[0].dtype.size, shape, specs[0].dtype
 
 
 def _flat(arrays: list[Any], buffers: Sequence[Any]) -> list[tuple[Any, Any]]:
@@ -440,34 +315,3 @@ def _flat(arrays: list[Any], buffers: Sequence[Any]) -> list[tuple[Any, Any]]:
     for array, buffer in zip(arrays, buffers, strict=True):
         pairs += zip(array, buffer, strict=True) if array.__class__ is list else ((array, buffer),)
     return pairs
-
-
-# Process exit
-
-_DEVICES: WeakSet[CudaGPU] = WeakSet()
-"""The devices that were opened."""
-
-
-@cache
-def _end_in_time() -> None:
-    """Registers `_end` to run before CuPy's own exit functions; CuPy has been imported by now."""
-    atexit.register(_end)
-
-
-def _end() -> None:
-    """Waits for the cards before Python unloads CuPy; nothing waits for later finalizers."""
-    for device in list(_DEVICES):
-        with suppress(Exception):
-            device.synchronize()
-        device.close()
-
-
-def _after_fork() -> None:
-    """Marks all opened devices as lost in the child process, because CUDA does not survive a fork."""
-    for device in list(_DEVICES):
-        if device.started:
-            device.lose(FailedPreconditionError(FORKED))
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_after_fork)

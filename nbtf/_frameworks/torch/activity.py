@@ -1,4 +1,4 @@
-"""What did PyTorch do in a block, and which part of it was not recorded?"""
+"""The work of PyTorch in a block, and the part of it that was not recorded."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from nbtf._frameworks.torch.hearing import (
     can_note,
     end_hearing,
     hear_whole_thread,
-    hearing_of_thread,
     is_heard,
 )
-from nbtf._frameworks.torch.workers import workers_of
+from nbtf._frameworks.torch.thread_observer import hearing_of_thread
 
 if TYPE_CHECKING:
     from nbtf._frameworks.torch.library import PyTorch
+from functools import cache
 
 _HOST_TYPES = frozenset({"cpu", "meta"})
 
@@ -140,3 +140,33 @@ def _allocations(library: PyTorch, torch: Any) -> int:
     """Returns how often any thread has requested memory of a card."""
     statistics = torch.cuda.memory_stats
     return sum([int(statistics(number).get("allocation.all.allocated", 0)) for number in library._ordinals()])
+
+
+class Workers:
+    """The worker processes of `torch.utils.data.DataLoader` started since counting began, and their batches.
+
+    Earlier processes, such as those of `persistent_workers=True`, are noticed by the batches that they send.
+    """
+
+    def __init__(self, torch: Any) -> None:
+        """Counts from now on, until this process ends."""
+        self.count = self.batches = 0
+        iterator_class: Any = torch.utils.data.dataloader._MultiProcessingDataLoaderIter
+        begin, next_data = iterator_class.__init__, iterator_class._next_data
+
+        def begin_and_count(iterator: Any, loader: Any) -> None:
+            self.count += loader.num_workers
+            begin(iterator, loader)
+
+        def next_and_count(iterator: Any) -> Any:
+            batch = next_data(iterator)
+            self.batches += 1
+            return batch
+
+        iterator_class.__init__, iterator_class._next_data = begin_and_count, next_and_count
+
+
+@cache
+def workers_of(torch: Any) -> Workers:
+    """Returns the counter; the first call starts it."""
+    return Workers(torch)

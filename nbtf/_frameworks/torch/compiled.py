@@ -9,7 +9,7 @@ from time import perf_counter, time
 from typing import Any, NamedTuple
 
 from nbtf._frameworks.importing import on_import
-from nbtf._frameworks.torch.hearing import hearing_of_thread
+from nbtf._frameworks.torch.thread_observer import hearing_of_thread
 from nbtf._record.rows import next_number
 
 _MODULE = "torch._dynamo.eval_frame"

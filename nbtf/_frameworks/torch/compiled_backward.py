@@ -8,6 +8,7 @@ from time import perf_counter, time
 from typing import Any
 
 from nbtf._frameworks.torch.origins import CompiledCall, Origins
+from nbtf._frameworks.torch.thread_observer import hearing_of_thread
 
 _NODE = "CompiledFunctionBackward"
 """AOTAutograd's name of the node for all compiled ops, whose kernels may bypass PyTorch's dispatcher."""
@@ -101,8 +102,6 @@ def _watch(torch: Any, node: Any) -> None:
 
 def _tell(torch: Any, number: int, gradients: Sequence[Any] | None) -> None:
     """Records that a node starts, or the gradients that it has returned."""
-    from nbtf._frameworks.torch.hearing import hearing_of_thread  # imported late: that module imports this one
-
     hearing = hearing_of_thread(torch)
     call = None if hearing is None or hearing.origins is None else hearing.origins.compiled_call_of(number)
     if hearing is None or call is None:

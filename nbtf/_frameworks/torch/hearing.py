@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable
 from functools import cache
 from typing import Any
 from weakref import WeakSet
 
 from nbtf._frameworks.torch.dispatch import Hearing
+from nbtf._frameworks.torch.thread_observer import hearing_of_thread, set_hearing
 
 OF_THREADS: WeakSet[Hearing] = WeakSet()
 """The observers of threads that started in a block. Some threads continue after it and count for later blocks."""
-
-_THREAD = threading.local()
 
 
 def can_note(torch: Any) -> bool:
@@ -32,18 +30,13 @@ def _mode_class(base: type[Any]) -> Callable[[Any, bool], Hearing]:
     return type("HearingMode", (Hearing, base), {})
 
 
-def hearing_of_thread(torch: Any) -> Hearing | None:
-    """Returns the observer of this thread, if it has one."""
-    return _THREAD.__dict__.get(f"{id(torch)}")
-
-
 def begin_hearing(torch: Any) -> Hearing:
     """Starts the observer of this thread, shared by all callers; each of them must end it."""
     modes = torch.utils._python_dispatch
     hearing = hearing_of_thread(torch)
     if hearing is None or hearing.torch is not torch:
         hearing = _mode_class(modes.TorchDispatchMode)(torch, can_note(torch))
-        _THREAD.__dict__[f"{id(torch)}"] = hearing
+        set_hearing(torch, hearing)
     hearing.users += 1
     _enter(modes, hearing)
     return hearing

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, cast
+from typing import Any, Generic, TypeVar, cast
 
 from nbtf._devices.sites import CallSite
 from nbtf._frameworks.torch.frames import AUTOGRAD, ENGINE, LOADER, MODULES, asks_for_device, scope_device, user_frame
 from nbtf._frameworks.torch.modules import OUTSIDE, LayerPart, ModuleStack
 from nbtf._frameworks.torch.operators import LIFT, Operator
-from nbtf._frameworks.torch.sequence import ForwardLines
 from nbtf._record.events import Reason
 from nbtf._runtime.phases import BACKWARD, FORWARD, INPUT, SLOTS, UPDATE, WEIGHTS
 from nbtf._runtime.placement import ASKED, BACKWARD_OF, BACKWARD_VIEW, COMPILED, DEFAULT_DEVICE, FOLLOWS_INPUT, VIEW
@@ -216,3 +215,35 @@ def place_at(code: Any, instruction: int, step_part: LayerPart) -> CallSite:
             call_sites.clear()
         call_site = call_sites[id(code) + instruction] = code, instruction, step_part
     return call_site
+
+
+T = TypeVar("T")
+
+GENERATION = 100_000
+"""Numbers after which the oldest entries are dropped; a graph with fewer nodes is fully known."""
+
+
+class ForwardLines(Generic[T]):
+    """The origins of the latest nodes, in two generations, so that a loop over a million steps does not fill memory."""
+
+    __slots__ = ("_newer", "_older")
+
+    def __init__(self) -> None:
+        """Creates an empty table."""
+        self._newer: dict[int, T] = {}
+        self._older: dict[int, T] = {}
+
+    def keep(self, following: int, origin: T) -> None:
+        """Keeps the origin of an op; a later op that creates no node meets the same number and is not kept.
+
+        Args:
+          following: number of the next node while the op runs.
+          origin: origin of the op.
+        """
+        self._newer.setdefault(following, origin)
+        if len(self._newer) > GENERATION:
+            self._older, self._newer = self._newer, {}
+
+    def of(self, node: int) -> T | None:
+        """Returns the origin of a node, by its number."""
+        return self._newer.get(node + 1) or self._older.get(node + 1)

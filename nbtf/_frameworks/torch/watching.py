@@ -18,9 +18,9 @@ from nbtf._frameworks.torch.hearing import (
     can_note,
     end_hearing,
     hear_whole_thread,
-    hearing_of_thread,
     stay_heard,
 )
+from nbtf._frameworks.torch.thread_observer import hearing_of_thread
 
 
 class TorchListening(Listening):

@@ -8,10 +8,12 @@ import sys
 from collections.abc import Callable
 from functools import lru_cache, partial
 from itertools import pairwise
-from types import CellType, CodeType, FunctionType, MethodType
+from types import CellType, CodeType, FunctionType, MethodType, SimpleNamespace
 from typing import Any, cast
 from weakref import WeakKeyDictionary
 
+from nbtf._graph.autograph import operators
+from nbtf._graph.autograph.builtins import OVERLOADS
 from nbtf._graph.autograph.rewriting import OPERATORS, rewrite
 from nbtf._graph.autograph.user_code import in_user_code
 from nbtf._runtime.logger import get_logger
@@ -58,6 +60,19 @@ def converted(function: Any) -> Any:
     return function
 
 
+def _called(function: Any) -> Any:
+    """Returns the function that converted code calls in place of another."""
+    try:
+        overload = OVERLOADS.get(function)
+    except TypeError:  # cannot be hashed
+        overload = None
+    return overload or converted(function)
+
+
+_OPERATORS = CellType(SimpleNamespace(**vars(operators), converted=_called))
+"""The variable of converted functions through which they branch, loop and call."""
+
+
 def converted_in_graphs(function: Callable[..., Any]) -> Callable[..., Any]:
     """Returns a function that runs converted while a graph is built, and unconverted otherwise."""
     scope = SCOPE()
@@ -83,10 +98,8 @@ def _converted_function(function: FunctionType) -> FunctionType:
     code = _converted_codes[original]
     if code is None:
         return function
-    from nbtf._graph.autograph import operators  # imported late: `operators` converts functions in turn
-
     cells = dict(zip(original.co_freevars, function.__closure__ or (), strict=True))
-    cells[OPERATORS] = CellType(operators)
+    cells[OPERATORS] = _OPERATORS
     closure = tuple([cells[name] for name in code.co_freevars])
     result = FunctionType(code, function.__globals__, function.__name__, function.__defaults__, closure)
     result.__kwdefaults__ = function.__kwdefaults__

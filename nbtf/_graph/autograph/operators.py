@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from nbtf._graph.autograph.builtins import OVERLOADS
-from nbtf._graph.autograph.conversion import converted as convert_user_function
 from nbtf._graph.autograph.symbolic import (
     UNBOUND,
     State,
@@ -37,42 +35,43 @@ _IN_PYTHON_LOOP = (
 class Attribute:
     """An attribute that a branch or loop sets."""
 
-    def __init__(self, title: str, owner: Action, name: str) -> None:
-        """Stores its source text, a function that returns the object, and the attribute's name."""
-        self.title, self._owner, self._name = title, owner, name
-
-    def read(self) -> Any:
-        """Returns the attribute's value, or `UNBOUND`."""
-        return getattr(self._owner(), self._name, UNBOUND)
-
-    def write(self, value: Any) -> None:
-        """Sets the attribute."""
-        if value is not UNBOUND:
-            setattr(self._owner(), self._name, value)
-        elif hasattr(self._owner(), self._name):
-            delattr(self._owner(), self._name)
-
-
-class Item:
-    """An item that a branch or loop sets."""
-
     def __init__(self, title: str, owner: Action, key: Any) -> None:
-        """Stores its source text, a function that returns the container, and the key."""
+        """Stores its source text, a function that returns the object, and the attribute's name."""
         self.title, self._owner, self._key = title, owner, key
 
     def read(self) -> Any:
-        """Returns the item's value, or `UNBOUND`."""
+        """Returns the value, or `UNBOUND`."""
+        return getattr(self._owner(), self._key, UNBOUND)
+
+    def write(self, value: Any) -> None:
+        """Sets the value; `UNBOUND` deletes it."""
+        if value is not UNBOUND:
+            self._set(value)
+        elif self.read() is not UNBOUND:
+            self._delete()
+
+    def _set(self, value: Any) -> None:
+        setattr(self._owner(), self._key, value)
+
+    def _delete(self) -> None:
+        delattr(self._owner(), self._key)
+
+
+class Item(Attribute):
+    """An item that a branch or loop sets; its key takes the place of the attribute's name."""
+
+    def read(self) -> Any:
+        """Returns the value, or `UNBOUND`."""
         try:
             return self._owner()[self._key]
         except (KeyError, IndexError):
             return UNBOUND
 
-    def write(self, value: Any) -> None:
-        """Sets the item."""
-        if value is not UNBOUND:
-            self._owner()[self._key] = value
-        elif self.read() is not UNBOUND:
-            del self._owner()[self._key]
+    def _set(self, value: Any) -> None:
+        self._owner()[self._key] = value
+
+    def _delete(self) -> None:
+        del self._owner()[self._key]
 
 
 # Statements
@@ -170,12 +169,3 @@ def _combined(values: Sequence[Action], join: Callable[[Any, Action], Any], stop
 def not_(value: Any) -> Any:
     """Returns the negation of a truth value."""
     return logical_not(value) if is_symbolic(value) else not value
-
-
-def converted(function: Any) -> Any:
-    """Returns the function that is called in place of another."""
-    try:
-        overload = OVERLOADS.get(function)
-    except TypeError:  # cannot be hashed
-        overload = None
-    return overload or convert_user_function(function)

@@ -21,7 +21,7 @@ from nbtf._graph.autograph.jumps import lower_jumps, none_of
 from nbtf._graph.autograph.names import Branching, Liveness, names_of, parameters_of
 
 OPERATORS = "ag__"
-"""The name of the module `operators` in converted functions."""
+"""The name of the functions of `operators.py` in converted functions."""
 
 _LEFT_ALONE = frozenset({"locals", "globals", "vars", "dir", "eval", "exec"})
 """Functions that inspect the frame of their caller."""

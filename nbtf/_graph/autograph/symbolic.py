@@ -299,6 +299,14 @@ class _Loop:
         finally:
             self.state.write(self.first_values)
 
+    def tests(self, continues: Callable[[Block], Any], leading: Sequence[Spec]) -> Block:
+        """Returns the traced condition; its first arguments are not variables of the loop."""
+        block = Block("while", [*leading, *self.specs])
+        conditions: list[Any] = []
+        self.turn(block, lambda block: conditions.append(block.trace(lambda: continues(block))))
+        block.finish([block.convert_result(conditions[0])])
+        return block
+
     def results(self, block: Block, values: Sequence[Any]) -> list[GraphTensor]:
         """Returns the tensors with which the next iteration starts.
 
@@ -390,14 +398,10 @@ def loop_while(test: Callable[[], Any], body: Callable[[], None], state: State, 
     """Traces a loop with a condition, and sets its variables to their final values."""
     loop = _Loop(state, options)
     loop.define(lambda block: block.trace(body), [])
-    specs = loop.specs
-    tests, bodies = Block("while", specs), Block("while", specs)
-    conditions: list[Any] = []
-    loop.turn(tests, lambda block: conditions.append(block.trace(lambda: as_condition(test(), "while loop"))))
-    tests.finish([tests.convert_result(conditions[0])])
-    values = loop.turn(bodies, lambda block: block.trace(body))
-    bodies.finish(loop.results(bodies, values))
-    loop.leave(repeat(tests, bodies, loop.tensors, specs, loop.options.get("maximum_iterations")))
+    tests = loop.tests(lambda block: as_condition(test(), "while loop"), [])
+    bodies = Block("while", loop.specs)
+    bodies.finish(loop.results(bodies, loop.turn(bodies, lambda block: block.trace(body))))
+    loop.leave(repeat(tests, bodies, loop.tensors, loop.specs, loop.options.get("maximum_iterations")))
 
 
 def loop_over(
@@ -417,16 +421,13 @@ def loop_over(
         return is_inside if goes_on is None else logical_and(is_inside, as_condition(goes_on(), "for loop"))
 
     loop.define(turn, position)
-    specs = [*position, *loop.specs]
-    tests, bodies = Block("while", specs), Block("while", specs)
-    conditions: list[Any] = []
-    loop.turn(tests, lambda block: conditions.append(block.trace(lambda: continues(block))))
-    tests.finish([tests.convert_result(conditions[0])])
+    tests = loop.tests(continues, position)
+    bodies = Block("while", [*position, *loop.specs])
     values = loop.turn(bodies, turn)
     following = bodies.convert_result(bodies.trace(lambda: bodies.arguments[0] + 1))
     bodies.finish([following, *loop.results(bodies, values)])
     limit = loop.options.get("maximum_iterations")
-    loop.leave(repeat(tests, bodies, [as_tensor(0), *loop.tensors], specs, limit)[1:])
+    loop.leave(repeat(tests, bodies, [as_tensor(0), *loop.tensors], [*position, *loop.specs], limit)[1:])
 
 
 def loop_over_elements(
@@ -440,12 +441,7 @@ def loop_over_elements(
         block.trace(lambda: body(put_together(iter(block.arguments[: len(specs)]))))
 
     loop.define(turn, specs)
-    tests: Block | None = None
-    if goes_on is not None:
-        tests = Block("while", loop.specs)
-        conditions: list[Any] = []
-        loop.turn(tests, lambda block: conditions.append(block.trace(lambda: as_condition(goes_on(), "for loop"))))
-        tests.finish([tests.convert_result(conditions[0])])
+    tests = None if goes_on is None else loop.tests(lambda block: as_condition(goes_on(), "for loop"), [])
     bodies = Block("while", [*specs, *loop.specs])
     bodies.finish(loop.results(bodies, loop.turn(bodies, turn)))
     loop.leave(repeat_for(elements._handle, tests, bodies, loop.tensors, loop.specs))

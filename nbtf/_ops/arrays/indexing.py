@@ -10,7 +10,8 @@ from nbtf._ops.attributes import HostInput, KnownInput, as_axis, as_shape, of_in
 from nbtf._ops.express import HANDED_OVER
 from nbtf._ops.op import Gradients, op
 from nbtf._ops.specs import UNKNOWN, Dims, as_asked, bracketed
-from nbtf._runtime.scopes import HERE, SCOPE
+from nbtf._runtime.lanes import lane_at
+from nbtf._runtime.scopes import SCOPE
 from nbtf._runtime.tape import Call
 from nbtf._runtime.tensor import Tensor
 from nbtf._types import ALL, NUMBERS, DType, TensorLike, int16, int32, int64
@@ -45,13 +46,11 @@ def getitem(tensor: Any, key: Any) -> Tensor:
     (np.int32(2), [[1, 3], [4, 6]], TensorShape([2, 3, 1]))
     """
     # The express lane of this op is written by hand. With a final `...`, which changes nothing, NumPy returns a view
-    # for
-    # keys that TensorFlow slices, and a copy for keys that it treats as a list of numbers or a mask.
+    # for keys that TensorFlow slices, and a copy for keys that it treats as a list of numbers or a mask.
     try:
-        device = tensor._device
-        if device is HERE.device and tensor.__class__ is Tensor:
-            scope = SCOPE()
-            if scope is None or (scope.lane is device and (scope.tape is None or tensor._watch is None)):
+        if tensor.__class__ is Tensor:
+            scope, device = SCOPE(), tensor._device
+            if lane_at(scope) is device and (scope is None or scope.tape is None or tensor._watch is None):
                 source = tensor._array
                 if key.__class__ is tuple:
                     try:

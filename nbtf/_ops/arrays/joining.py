@@ -362,11 +362,6 @@ def _split_axis(value: Spec, axis: int) -> int:
     return axis % n
 
 
-@Split.gradient_keeping("outputs")
-def _(call: Call, *grads: Tensor | None) -> Gradients:
-    return [concat(filled_up(call, grads), call.attrs["axis"])]
-
-
 @op(
     "T -> T*",
     T=ALL,
@@ -413,6 +408,7 @@ def _(value: Spec, size_splits: Sequence[int], axis: int, num_split: int) -> lis
     return [Spec((*value.shape[:position], n, *value.shape[position + 1 :]), value.dtype) for n in lengths]
 
 
+@Split.gradient_keeping("outputs")
 @SplitV.gradient_keeping("outputs")
 def _(call: Call, *grads: Tensor | None) -> Gradients:
     return [concat(filled_up(call, grads), call.attrs["axis"])]

@@ -14,7 +14,7 @@ from nbtf._ops.arrays.creation import ones
 from nbtf._ops.attributes import HostInput, as_axis, as_int, of_integers, positive_axes
 from nbtf._ops.math.arithmetic import cast, multiply, subtract
 from nbtf._ops.op import Gradients, no_gradient, op
-from nbtf._ops.reductions.sums import reduce_sum, unbroadcast
+from nbtf._ops.reductions.sums import reduce_sum, unbroadcast_both
 from nbtf._ops.specs import UNKNOWN, Dims, bracketed, broadcast_shapes, longer, of_rank
 from nbtf._runtime.conversion import as_tensor, host_array
 from nbtf._runtime.tape import Call
@@ -216,15 +216,15 @@ def _(start: Spec, stop: Spec, num: int, axis: int) -> Spec:
 
 @LinSpace.gradient
 def _(call: Call, grad: Tensor) -> Gradients:
-    start, stop = call.inputs
     num = as_int(call.attrs["num"])
     axis = call.attrs["axis"] % len(grad.shape)
     shape = [num if i == axis else 1 for i in builtins.range(len(grad.shape))]
     share = cast(reshape(linspace(0.0, 1.0, num), shape), grad.dtype)
-    return [
-        unbroadcast(reduce_sum(multiply(grad, subtract(1, share)), axis), start) if call.needs(0) else None,
-        unbroadcast(reduce_sum(multiply(grad, share), axis), stop) if call.needs(1) else None,
-    ]
+    return unbroadcast_both(
+        call,
+        lambda: reduce_sum(multiply(grad, subtract(1, share)), axis),
+        lambda: reduce_sum(multiply(grad, share), axis),
+    )
 
 
 INDICES = frozenset({uint8, int8, int32, int64})

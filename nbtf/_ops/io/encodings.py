@@ -9,7 +9,7 @@ from typing import Any
 
 from nbtf._devices.base import Spec
 from nbtf._ops.op import no_gradient, op
-from nbtf._ops.specs import bracketed
+from nbtf._ops.specs import bracketed, spec_of_first
 from nbtf._ops.strings import kernels
 from nbtf._runtime.conversion import as_tensor
 from nbtf._runtime.tensor import Tensor
@@ -21,18 +21,13 @@ from nbtf.errors import InvalidArgumentError
 _WEB_SAFE = re.compile(rb"[A-Za-z0-9_-]*={0,2}")
 
 
-@op("string -> string", cpu_only=True)
+@op("string -> string", cpu_only=True, infer=spec_of_first)
 def EncodeBase64(xp: Any, input: Any, pad: bool) -> Any:
     def encode(data: bytes) -> bytes:
         encoded = base64.urlsafe_b64encode(data)
         return encoded if pad else encoded.rstrip(b"=")
 
     return kernels.each(xp, encode, object, input)
-
-
-@EncodeBase64.infer
-def _(input: Spec, pad: bool) -> Spec:
-    return input
 
 
 def encode_base64(input: TensorLike, pad: bool = False, name: str | None = None) -> Tensor:
@@ -49,7 +44,7 @@ def encode_base64(input: TensorLike, pad: bool = False, name: str | None = None)
     return EncodeBase64(input, pad=pad, name=name)
 
 
-@op("string -> string", cpu_only=True)
+@op("string -> string", cpu_only=True, infer=spec_of_first)
 def DecodeBase64(xp: Any, input: Any) -> Any:
     return kernels.each(xp, _decoded_base64, object, input)
 
@@ -64,11 +59,6 @@ def _decoded_base64(data: bytes) -> bytes:
         return base64.urlsafe_b64decode(data.rstrip(b"=") + b"=" * (-length % 4))
     except binascii.Error:
         raise InvalidArgumentError("Invalid character found in base64.") from None
-
-
-@DecodeBase64.infer
-def _(input: Spec) -> Spec:
-    return input
 
 
 def decode_base64(input: TensorLike, name: str | None = None) -> Tensor:

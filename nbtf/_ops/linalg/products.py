@@ -99,15 +99,20 @@ def matmul(
             )
     if output_type is not None:
         a, b = cast(a, output_type), cast(b, output_type)
-    x, y = MatMul.convert((a, b))
+    x, y = (a, b) if a.__class__ is b.__class__ is Tensor else MatMul.convert((a, b))
     swap_x, swap_y = transpose_a or adjoint_a, transpose_b or adjoint_b
-    ranks = x.shape.rank, y.shape.rank
+    ranks = _rank(x), _rank(y)
     if None in ranks or max(ranks) > 2:  # an unknown rank in a graph may be larger
         # This op supports only adjoints, so for a plain transpose the input is conjugated first.
         x, y = conj(x) if transpose_a else x, conj(y) if transpose_b else y
         return BatchMatMulV2(x, y, adj_x=swap_x, adj_y=swap_y, name=name)
     x, y = conj(x) if adjoint_a else x, conj(y) if adjoint_b else y
     return MatMul(x, y, transpose_a=swap_x, transpose_b=swap_y, name=name)
+
+
+def _rank(tensor: Any) -> Any:
+    """Returns the rank of a tensor; None if it is unknown in a graph."""
+    return len(tensor._array.shape) if tensor.__class__ is Tensor else tensor.shape.rank
 
 
 @MatMul.express

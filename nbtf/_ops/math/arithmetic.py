@@ -8,7 +8,7 @@ from typing import Any
 from nbtf._devices.base import Buffer, Spec
 from nbtf._ops.attributes import passed_on
 from nbtf._ops.op import Gradients, no_gradient, op, ufunc
-from nbtf._ops.reductions.sums import unbroadcast, unbroadcast_array
+from nbtf._ops.reductions.sums import unbroadcast_array, unbroadcast_both
 from nbtf._ops.specs import bracketed, may_be_equal, merged_shape, unequal_list
 from nbtf._runtime.arguments import check_has
 from nbtf._runtime.conversion import as_tensor
@@ -69,11 +69,7 @@ def preferring(value: Any, dtype: DType) -> Tensor:
 
 @AddV2.gradient
 def _(call: Call, grad: Tensor) -> Gradients:
-    x, y = call.inputs
-    return [
-        unbroadcast(grad, x) if call.needs(0) else None,
-        unbroadcast(grad, y) if call.needs(1) else None,
-    ]
+    return unbroadcast_both(call, lambda: grad, lambda: grad)
 
 
 def _to_first(xp: Any, grad: Any, x: Any, y: Any, attrs: object) -> Any:
@@ -112,11 +108,7 @@ def subtract(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
 
 @Sub.gradient
 def _(call: Call, grad: Tensor) -> Gradients:
-    x, y = call.inputs
-    return [
-        unbroadcast(grad, x) if call.needs(0) else None,
-        unbroadcast(negative(grad), y) if call.needs(1) else None,
-    ]
+    return unbroadcast_both(call, lambda: grad, lambda: negative(grad))
 
 
 def _to_subtrahend(xp: Any, grad: Any, x: Any, y: Any, attrs: object) -> Any:
@@ -146,10 +138,7 @@ def multiply(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
 @Mul.gradient
 def _(call: Call, grad: Tensor) -> Gradients:
     x, y = call.inputs
-    return [
-        unbroadcast(multiply(grad, conj(y)), x) if call.needs(0) else None,
-        unbroadcast(multiply(conj(x), grad), y) if call.needs(1) else None,
-    ]
+    return unbroadcast_both(call, lambda: multiply(grad, conj(y)), lambda: multiply(conj(x), grad))
 
 
 def _to_multiplicand(xp: Any, grad: Any, x: Any, y: Any, attrs: object) -> Any:

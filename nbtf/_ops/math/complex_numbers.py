@@ -11,7 +11,7 @@ from nbtf._ops.math.arithmetic import conj
 from nbtf._ops.math.comparison import less, where
 from nbtf._ops.math.division import divide
 from nbtf._ops.op import Gradients, op
-from nbtf._ops.reductions.sums import unbroadcast
+from nbtf._ops.reductions.sums import unbroadcast_both
 from nbtf._runtime.conversion import as_tensor
 from nbtf._runtime.tape import Call
 from nbtf._runtime.tensor import Tensor
@@ -53,11 +53,7 @@ def complex(real: TensorLike, imag: TensorLike, name: str | None = None) -> Tens
 
 @Complex.gradient
 def _(call: Call, grad: Tensor) -> Gradients:
-    x, y = call.inputs
-    return [
-        unbroadcast(real(grad), x) if call.needs(0) else None,
-        unbroadcast(imag(grad), y) if call.needs(1) else None,
-    ]
+    return unbroadcast_both(call, lambda: real(grad), lambda: imag(grad))
 
 
 @op("T -> Tout", T=COMPLEXES, plain={"Tout": as_dtype})

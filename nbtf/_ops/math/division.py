@@ -6,7 +6,7 @@ from typing import Any
 
 from nbtf._ops.math.arithmetic import cast, conj, multiply, negative, preferring
 from nbtf._ops.op import Gradients, no_gradient, op, ufunc, unregistered
-from nbtf._ops.reductions.sums import unbroadcast, unbroadcast_array
+from nbtf._ops.reductions.sums import unbroadcast_array, unbroadcast_both
 from nbtf._runtime.conversion import as_tensor
 from nbtf._runtime.tape import Call
 from nbtf._runtime.tensor import Tensor
@@ -72,10 +72,9 @@ def divide(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
 def _(call: Call, grad: Tensor) -> Gradients:
     x, y = call.inputs
     x, y = conj(x), conj(y)
-    return [
-        unbroadcast(divide(grad, y, "RealDiv"), x) if call.needs(0) else None,
-        unbroadcast(grad * divide(divide(-x, y, "RealDiv"), y, "RealDiv"), y) if call.needs(1) else None,
-    ]
+    return unbroadcast_both(
+        call, lambda: divide(grad, y, "RealDiv"), lambda: grad * divide(divide(-x, y, "RealDiv"), y, "RealDiv")
+    )
 
 
 def _to_dividend(xp: Any, grad: Any, x: Any, y: Any, attrs: object) -> Any:
@@ -120,12 +119,11 @@ def divide_no_nan(x: TensorLike, y: TensorLike, name: str | None = None) -> Tens
 def _(call: Call, grad: Tensor) -> Gradients:
     x, y = call.inputs
     x, y = conj(x), conj(y)
-    return [
-        unbroadcast(divide_no_nan(grad, y, "div_no_nan"), x) if call.needs(0) else None,
-        unbroadcast(grad * divide_no_nan(divide_no_nan(-x, y, "div_no_nan"), y, "div_no_nan"), y)
-        if call.needs(1)
-        else None,
-    ]
+    return unbroadcast_both(
+        call,
+        lambda: divide_no_nan(grad, y, "div_no_nan"),
+        lambda: grad * divide_no_nan(divide_no_nan(-x, y, "div_no_nan"), y, "div_no_nan"),
+    )
 
 
 def _refuse_zero(xp: Any, y: Any) -> None:
@@ -181,10 +179,7 @@ def floormod(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
 @FloorMod.gradient
 def _(call: Call, grad: Tensor) -> Gradients:
     x, y = call.inputs
-    return [
-        unbroadcast(grad, x) if call.needs(0) else None,
-        unbroadcast(grad * -floordiv(x, y), y) if call.needs(1) else None,
-    ]
+    return unbroadcast_both(call, lambda: grad, lambda: grad * -floordiv(x, y))
 
 
 @op("T T -> T", T=REALS, broadcasts=True)

@@ -11,7 +11,7 @@ from nbtf._ops.math.comparison import chosen, greater_equal, less_equal
 from nbtf._ops.math.complex_numbers import complex, imag, real
 from nbtf._ops.math.division import divide_no_nan
 from nbtf._ops.op import Gradients, op, ufunc
-from nbtf._ops.reductions.sums import unbroadcast
+from nbtf._ops.reductions.sums import unbroadcast_both
 from nbtf._runtime.conversion import as_tensor
 from nbtf._runtime.tape import Call
 from nbtf._runtime.tensor import Tensor
@@ -145,10 +145,7 @@ def squared_difference(x: TensorLike, y: TensorLike, name: str | None = None) ->
 def _(call: Call, grad: Tensor) -> Gradients:
     x, y = call.inputs
     slope = multiply(grad, 2.0) * (x - y)
-    return [
-        unbroadcast(slope, x) if call.needs(0) else None,
-        unbroadcast(negative(slope), y) if call.needs(1) else None,
-    ]
+    return unbroadcast_both(call, lambda: slope, lambda: negative(slope))
 
 
 Maximum = ufunc("Maximum", "maximum", "T T -> T", T=REALS)
@@ -189,11 +186,7 @@ def _(call: Call, grad: Tensor) -> Gradients:
 
 def _to_the_chosen(call: Call, first: Tensor, grad: Tensor) -> Gradients:
     """Passes the gradient to the chosen input, or to the first if both are equal, as in TensorFlow."""
-    x, y = call.inputs
-    return [
-        unbroadcast(chosen(first, grad, True), x) if call.needs(0) else None,
-        unbroadcast(chosen(first, grad, False), y) if call.needs(1) else None,
-    ]
+    return unbroadcast_both(call, lambda: chosen(first, grad, True), lambda: chosen(first, grad, False))
 
 
 def clip_by_value(

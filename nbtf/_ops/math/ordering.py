@@ -6,13 +6,11 @@ import math
 from typing import Any, NamedTuple
 
 from nbtf._devices.base import Spec
-from nbtf._devices.cpu import CPU
 from nbtf._ops.arrays.broadcasting import reshape
 from nbtf._ops.arrays.coordinates import scatter_nd
 from nbtf._ops.arrays.ranges import range as range_
 from nbtf._ops.arrays.shapes import transpose
 from nbtf._ops.attributes import as_int
-from nbtf._ops.fused import fused
 from nbtf._ops.math.arithmetic import add, cast, multiply, negative, subtract
 from nbtf._ops.op import Gradients, no_gradient, op
 from nbtf._ops.specs import bracketed, last_open, of_rank
@@ -20,7 +18,7 @@ from nbtf._runtime.arguments import check_whole
 from nbtf._runtime.conversion import as_tensor
 from nbtf._runtime.tape import Call
 from nbtf._runtime.tensor import Tensor
-from nbtf._types import DTYPE_OF, REALS, DType, DTypeLike, TensorLike, as_dtype, float32, int32, int64
+from nbtf._types import REALS, DType, DTypeLike, TensorLike, as_dtype, float32, int32, int64
 from nbtf.errors import InvalidArgumentError
 
 
@@ -42,74 +40,40 @@ Largest.__name__ = "TopKV2"  # the class name that TensorFlow prints
     partly=last_open,
 )
 def TopKV2(xp: Any, input: Any, k: int, sorted: bool, index_type: DType) -> Any:
-    length = input.shape[-1]
-    if not 0 <= k <= length:
+    if not 0 <= k <= input.shape[-1]:
         raise ValueError("k exceeds the number of elements")
-    if xp is CPU.xp and k and k * FEW <= length:
-        order = _first_of_candidates(xp, input, k)
-    else:
-        order = _descending(xp, input)[..., :k]
+    order = _descending(xp, input, k)
     return xp.take_along_axis(input, order, axis=-1), order.astype(index_type.np_dtype)
 
 
-FEW = 32
-"""If `k` is this many times smaller than the length, searching for candidates is faster than sorting."""
-
-
-def _descending(xp: Any, array: Any) -> Any:
-    """Returns the descending order along the last axis: nan first; equal elements keep their order."""
+def _descending(xp: Any, array: Any, k: int) -> Any:
+    """Returns the positions of the `k` largest elements along the last axis: nan first; equal ones keep their order."""
     length = array.shape[-1]
     if array.dtype.itemsize != 4 or length < 16:
         # A stable sort of the reversed elements, then reversed.
-        return length - 1 - xp.argsort(array[..., ::-1], axis=-1, kind="stable")[..., ::-1]
-    return (xp.sort(_keys(xp, array), axis=-1) & 0xFFFFFFFF).astype(xp.int64)
+        return length - 1 - xp.argsort(array[..., ::-1], axis=-1, kind="stable")[..., ::-1][..., :k]
+    keys = _keys(xp, array)
+    if 0 < k < length:
+        keys = xp.partition(keys, k - 1, axis=-1)
+    return (xp.sort(keys[..., :k], axis=-1) & 0xFFFFFFFF).astype(xp.int64)
 
 
 def _keys(xp: Any, array: Any) -> Any:
     """Returns a 64-bit key per 32-bit number: bits that decrease as the number increases, then its position.
 
-    Sorting the keys is twice as fast as a stable sort of positions. The bits of floats are ordered like those of
-    integers, except that the order of negative floats is reversed.
+    Keys all differ, so they need no stable sort, and few of many can be selected. The bits of floats are ordered like
+    those of integers, except that the order of negative floats is reversed.
     """
     if array.dtype.kind == "f":
         bits = (array + 0).view(xp.int32)  # turns -0.0 into 0.0, which it equals
         bits ^= (bits >> 31) & 0x7FFFFFFF
-        unordered = array != array
-        if xp is not CPU.xp or unordered.any():
-            bits[unordered] = 0x7FFFFFFF
+        bits[xp.isnan(array)] = 0x7FFFFFFF
     else:
         bits = array.view(xp.int32) ^ (-(1 << 31) if array.dtype.kind == "u" else 0)
     keys = (bits.view(xp.uint32) ^ 0x7FFFFFFF).astype(xp.uint64)
     keys <<= 32
     keys |= xp.arange(array.shape[-1], dtype=xp.uint64)
     return keys
-
-
-def _first_of_candidates(xp: Any, array: Any, k: int) -> Any:
-    """Returns the positions of the `k` largest elements, in order, reading few elements twice.
-
-    The `k`-th largest of the maxima of sections is at most the `k`-th largest of all, so the largest elements are among
-    those that are not below it.
-    """
-    rows = array.reshape(-1, array.shape[-1])
-    length = rows.shape[1]
-    stretches = min(max(4 * k, math.isqrt(length)), length // 4)
-    width = length // stretches
-    maxima = xp.maximum.reduce(rows[:, : stretches * width].reshape(-1, stretches, width), 2)
-    bounds = xp.partition(maxima, stretches - k, axis=1)[:, stretches - k, None]
-    row, position = xp.divmod(xp.flatnonzero(~(rows < bounds)), length)
-    begins = xp.searchsorted(row, xp.arange(len(rows) + 1))
-    longest = int(xp.diff(begins).max(initial=0))
-    if longest > length // 4:  # many elements are equal
-        return _descending(xp, array)[..., :k]
-    candidates = xp.full(
-        (len(rows), longest), DTYPE_OF[array.dtype].min, array.dtype
-    )  # padding that sorts after all others
-    positions = xp.zeros((len(rows), longest), xp.int64)
-    column = xp.arange(len(row)) - begins[row]
-    candidates[row, column], positions[row, column] = rows[row, position], position
-    order = _descending(xp, candidates)[:, :k]
-    return xp.take_along_axis(positions, order, axis=1).reshape(*array.shape[:-1], k)
 
 
 def top_k(
@@ -177,29 +141,9 @@ def sort(values: TensorLike, axis: int = -1, direction: str = "ASCENDING", name:
     >>> tf.sort([3, 1, 2]).numpy()
     array([1, 2, 3], dtype=int32)
     """
-    return _sorted(as_tensor(values), axis=axis, descending=_is_descending(direction), name=name)
-
-
-@fused(*REALS)
-def _sorted(xp: Any, tensor: Any, axis: int, descending: bool) -> tuple[Any, None]:
-    result = xp.sort(tensor, check_whole(axis, "axis"))
-    if tensor.dtype.kind == "f" and tensor.size:
-        ends = xp.moveaxis(result, axis, 0)
-        if xp.isnan(ends[-1]).any() or (((ends[0] <= 0) & (ends[-1] >= 0)).any() and _has_both_zeros(xp, tensor)):
-            raise ValueError("the axis cannot be sorted here")
-    return xp.ascontiguousarray(xp.flip(result, axis)) if descending else result, None
-
-
-def _has_both_zeros(xp: Any, array: Any) -> bool:
-    signs = xp.signbit(array[array == 0])
-    return bool(signs.any()) and not signs.all()
-
-
-@_sorted.composed
-def _(tensor: Tensor, axis: int, descending: bool, name: str | None = None) -> Tensor:
-    if descending:
-        return _ordered(tensor, axis).values
-    return _backwards(_ordered(_backwards(tensor), axis).values)
+    descending = _is_descending(direction)
+    tensor = as_tensor(values)
+    return _ordered(tensor, axis).values if descending else _backwards(_ordered(_backwards(tensor), axis).values)
 
 
 def argsort(

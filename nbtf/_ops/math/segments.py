@@ -12,10 +12,10 @@ from nbtf._ops.arrays.gathering import gather
 from nbtf._ops.math.arithmetic import cast, multiply
 from nbtf._ops.math.comparison import equal, greater, where
 from nbtf._ops.math.division import divide
-from nbtf._ops.op import Gradients, op
+from nbtf._ops.op import Gradients, Op, op
 from nbtf._runtime.tape import Call
 from nbtf._runtime.tensor import Tensor
-from nbtf._types import NUMBERS, REALS, TensorLike, int32, int64
+from nbtf._types import NUMBERS, REALS, DType, TensorLike, int32, int64
 from nbtf.errors import InvalidArgumentError
 
 IDS = frozenset({int32, int64})
@@ -96,6 +96,22 @@ def _folded_spec(data: Spec, segment_ids: Spec) -> Spec:
     return Spec((None, *data.shape[1:]), data.dtype)
 
 
+def _segment_op(type: str, function: str, dtypes: frozenset[DType], start: int) -> Op:
+    """Returns an op that combines the rows of each segment with a ufunc; `start` is the value of no rows."""
+
+    def kernel(xp: Any, data: Any, segment_ids: Any) -> Any:
+        return folded(xp, getattr(xp, function), data, segment_ids, _segments(xp, data, segment_ids), start)
+
+    kernel.__name__ = type
+    return op("T Tindices -> T", T=dtypes, Tindices=IDS, data_dependent=True, infer=_folded_spec)(kernel)
+
+
+SegmentSum = _segment_op("SegmentSum", "add", NUMBERS, 0)
+SegmentMax = _segment_op("SegmentMax", "maximum", REALS, 0)
+SegmentMin = _segment_op("SegmentMin", "minimum", REALS, 0)
+SegmentProd = _segment_op("SegmentProd", "multiply", NUMBERS, 1)
+
+
 def segment_sum(data: TensorLike, segment_ids: TensorLike, name: str | None = None) -> Tensor:
     """Returns the sums of rows by segment.
 
@@ -113,11 +129,6 @@ def segment_sum(data: TensorLike, segment_ids: TensorLike, name: str | None = No
     array([3, 0, 3], dtype=int32)
     """
     return SegmentSum(data, segment_ids, name=name)
-
-
-@op("T Tindices -> T", T=NUMBERS, Tindices=IDS, data_dependent=True, infer=_folded_spec)
-def SegmentSum(xp: Any, data: Any, segment_ids: Any) -> Any:
-    return folded(xp, xp.add, data, segment_ids, _segments(xp, data, segment_ids), 0)
 
 
 @SegmentSum.gradient
@@ -179,11 +190,6 @@ def segment_max(data: TensorLike, segment_ids: TensorLike, name: str | None = No
     return SegmentMax(data, segment_ids, name=name)
 
 
-@op("T Tindices -> T", T=REALS, Tindices=IDS, data_dependent=True, infer=_folded_spec)
-def SegmentMax(xp: Any, data: Any, segment_ids: Any) -> Any:
-    return folded(xp, xp.maximum, data, segment_ids, _segments(xp, data, segment_ids), 0)
-
-
 def segment_min(data: TensorLike, segment_ids: TensorLike, name: str | None = None) -> Tensor:
     """Returns the elementwise minimum of rows by segment.
 
@@ -201,11 +207,6 @@ def segment_min(data: TensorLike, segment_ids: TensorLike, name: str | None = No
     array([1, 0, 3], dtype=int32)
     """
     return SegmentMin(data, segment_ids, name=name)
-
-
-@op("T Tindices -> T", T=REALS, Tindices=IDS, data_dependent=True, infer=_folded_spec)
-def SegmentMin(xp: Any, data: Any, segment_ids: Any) -> Any:
-    return folded(xp, xp.minimum, data, segment_ids, _segments(xp, data, segment_ids), 0)
 
 
 @SegmentMax.gradient_keeping("inputs", "outputs")
@@ -234,11 +235,6 @@ def segment_prod(data: TensorLike, segment_ids: TensorLike, name: str | None = N
     array([10,  1,  3], dtype=int32)
     """
     return SegmentProd(data, segment_ids, name=name)
-
-
-@op("T Tindices -> T", T=NUMBERS, Tindices=IDS, data_dependent=True, infer=_folded_spec)
-def SegmentProd(xp: Any, data: Any, segment_ids: Any) -> Any:
-    return folded(xp, xp.multiply, data, segment_ids, _segments(xp, data, segment_ids), 1)
 
 
 @SegmentProd.gradient_keeping("inputs", "outputs")

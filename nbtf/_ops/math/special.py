@@ -8,13 +8,12 @@ from math import pi
 from math import sqrt as root
 from typing import Any
 
-from nbtf._ops.fused import in_blocks
 from nbtf._ops.math.arithmetic import add, cast, negative
 from nbtf._ops.math.comparison import not_equal
 from nbtf._ops.math.exponentials import CONTINUOUS, exp
 from nbtf._ops.math.magnitude import square
 from nbtf._ops.op import Gradients, op
-from nbtf._ops.reductions.sums import unbroadcast
+from nbtf._ops.reductions.sums import unbroadcast_both
 from nbtf._runtime.conversion import as_tensor
 from nbtf._runtime.tape import Call
 from nbtf._runtime.tensor import Tensor
@@ -26,7 +25,7 @@ def Erf(xp: Any, x: Any) -> Any:
     if x.dtype.itemsize == 8:
         beyond = xp.copysign(1 - _erfc_far(xp, xp.absolute(x)), x)
         return xp.where(xp.absolute(x) < 1, _erf_near(xp, x, _TERMS), beyond)
-    return _in_single(xp, _erf_single, x)
+    return _erf_single(xp, x).astype(x.dtype, copy=False)
 
 
 @Erf.express
@@ -47,11 +46,8 @@ def _(call: Call, grad: Tensor) -> Gradients:
     return [_bell(call.inputs[0], grad)]
 
 
-TWO_BY_ROOT_OF_PI = 2 / root(pi)
-
-
 def _bell(x: Tensor, grad: Tensor) -> Tensor:
-    return grad * TWO_BY_ROOT_OF_PI * exp(negative(square(x)))
+    return grad * (2 / root(pi)) * exp(negative(square(x)))
 
 
 @op("T -> T", T=FLOATS, broadcasts=True)
@@ -60,7 +56,7 @@ def Erfc(xp: Any, x: Any) -> Any:
         far = _erfc_far(xp, xp.absolute(x))
         beyond = xp.where(x < 0, 2 - far, far)
         return xp.where(xp.absolute(x) < 0.5, 1 - _erf_near(xp, x, _TERMS), beyond)
-    return _in_single(xp, _erfc_single, x)
+    return _erfc_single(xp, x).astype(x.dtype, copy=False)
 
 
 @Erfc.express
@@ -130,47 +126,20 @@ _DENOMINATOR = 1.0, 2.3676470367747093, 2.4040941767134396, 1.3270406726904942, 
 _END = 10.2
 
 
-def erfc_and_bell(xp: Any, x: Any, result: Any = None, bell: Any = None) -> tuple[Any, Any]:
-    """Returns `erfc(x)` and `exp(-x^2)` of a float32 vector, written into the given arrays if any.
-
-    Both polynomials come from one product with the powers, with a third of the passes of Horner's rule.
-    """
-    powers = xp.empty((len(_DENOMINATOR), len(x)), x.dtype)
-    powers[0] = 1
-    size = xp.absolute(x, out=powers[1])
-    xp.minimum(size, xp.full_like(size, _END), out=size)  # faster than with a number
-    square = xp.multiply(size, size, out=powers[2])
-    xp.multiply(square, size, out=powers[3])
-    xp.multiply(square, square, out=powers[4])
-    xp.multiply(powers[4], size, out=powers[5])
-    numerator, denominator = xp.dot(xp.asarray([[*_NUMERATOR, 0.0], _DENOMINATOR], x.dtype), powers)
-    bell = xp.exp(xp.negative(square, out=square), out=square if bell is None else bell)
-    numerator *= bell
-    result = xp.divide(numerator, denominator, out=numerator if result is None else result)
-    sign = x.view(xp.uint32) & (1 << 31)
-    bits = result.view(xp.uint32)
-    bits ^= sign
-    sign >>= 1  # the bits of 2.0, or of 0.0
-    result += sign.view(x.dtype)  # erfc(-x) = 2 - erfc(x)
-    return result, bell
-
-
 def _erfc_single(xp: Any, x: Any) -> Any:
-    return erfc_and_bell(xp, x)[0]
+    x = x.astype(xp.float32, copy=False)
+    size = xp.minimum(xp.absolute(x), _END)
+    far = _polynomial(xp, _NUMERATOR, size)
+    far /= _polynomial(xp, _DENOMINATOR, size)
+    far *= xp.exp(-size * size)
+    far -= (x < 0) * xp.float32(2)  # erfc(-x) = 2 - erfc(x); without branches, this is faster than `where`
+    return xp.absolute(far)
 
 
 def _erf_single(xp: Any, x: Any) -> Any:
+    x = x.astype(xp.float32, copy=False)
     beyond = xp.copysign(1 - _erfc_single(xp, xp.absolute(x)), x)
     return xp.where(xp.absolute(x) < 1, _erf_near(xp, x, _TERMS_OF_SINGLE), beyond)
-
-
-def _in_single(xp: Any, function: Any, x: Any) -> Any:
-    """Returns a function's results, computed in single precision."""
-
-    def compute(x: Any, result: Any) -> None:
-        result[...] = function(xp, x.astype(xp.float32, copy=False))
-
-    return in_blocks(xp, compute, [x])[0]
 
 
 @op("T T -> T", T=CONTINUOUS, broadcasts=True)
@@ -191,10 +160,7 @@ def multiply_no_nan(x: TensorLike, y: TensorLike, name: str | None = None) -> Te
 @MulNoNan.gradient
 def _(call: Call, grad: Tensor) -> Gradients:
     x, y = call.inputs
-    return [
-        unbroadcast(multiply_no_nan(grad, y), x) if call.needs(0) else None,
-        unbroadcast(multiply_no_nan(x, grad), y) if call.needs(1) else None,
-    ]
+    return unbroadcast_both(call, lambda: multiply_no_nan(grad, y), lambda: multiply_no_nan(x, grad))
 
 
 @op("T T -> T", T=CONTINUOUS, broadcasts=True)
@@ -214,10 +180,7 @@ def xdivy(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
 @Xdivy.gradient
 def _(call: Call, grad: Tensor) -> Gradients:
     x, y = call.inputs
-    return [
-        unbroadcast(xdivy(_present(x), y) * grad, x) if call.needs(0) else None,
-        unbroadcast(xdivy(negative(x), square(y)) * grad, y) if call.needs(1) else None,
-    ]
+    return unbroadcast_both(call, lambda: xdivy(_present(x), y) * grad, lambda: xdivy(negative(x), square(y)) * grad)
 
 
 @op("T T -> T", T=CONTINUOUS, broadcasts=True)
@@ -237,10 +200,7 @@ def xlogy(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
 @Xlogy.gradient
 def _(call: Call, grad: Tensor) -> Gradients:
     x, y = call.inputs
-    return [
-        unbroadcast(xlogy(_present(x), y) * grad, x) if call.needs(0) else None,
-        unbroadcast(xdivy(x, y) * grad, y) if call.needs(1) else None,
-    ]
+    return unbroadcast_both(call, lambda: xlogy(_present(x), y) * grad, lambda: xdivy(x, y) * grad)
 
 
 @op("T T -> T", T=CONTINUOUS, broadcasts=True)
@@ -260,10 +220,7 @@ def xlog1py(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
 @Xlog1py.gradient
 def _(call: Call, grad: Tensor) -> Gradients:
     x, y = call.inputs
-    return [
-        unbroadcast(xlog1py(_present(x), y) * grad, x) if call.needs(0) else None,
-        unbroadcast(xdivy(x, add(y, 1)) * grad, y) if call.needs(1) else None,
-    ]
+    return unbroadcast_both(call, lambda: xlog1py(_present(x), y) * grad, lambda: xdivy(x, add(y, 1)) * grad)
 
 
 def _present(x: Tensor) -> Tensor:

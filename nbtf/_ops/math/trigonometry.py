@@ -7,7 +7,7 @@ from nbtf._ops.math.division import reciprocal
 from nbtf._ops.math.exponentials import CONTINUOUS, UNARY_COMPLEX, sqrt
 from nbtf._ops.math.magnitude import square
 from nbtf._ops.op import Gradients, ufunc
-from nbtf._ops.reductions.sums import unbroadcast
+from nbtf._ops.reductions.sums import unbroadcast_both
 from nbtf._runtime.tape import Call
 from nbtf._runtime.tensor import Tensor
 from nbtf._types import FLOATS, TensorLike
@@ -255,7 +255,4 @@ def atan2(y: TensorLike, x: TensorLike, name: str | None = None) -> Tensor:
 def _(call: Call, grad: Tensor) -> Gradients:
     y, x = call.inputs
     per_length = grad / (square(x) + square(y))
-    return [
-        unbroadcast(x * per_length, y) if call.needs(0) else None,
-        unbroadcast(-y * per_length, x) if call.needs(1) else None,
-    ]
+    return unbroadcast_both(call, lambda: x * per_length, lambda: -y * per_length)

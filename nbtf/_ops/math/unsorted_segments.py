@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import partial
+from collections.abc import Callable
 from typing import Any
 
 from nbtf._devices.base import Spec
@@ -17,12 +17,12 @@ from nbtf._ops.math.division import divide, truediv
 from nbtf._ops.math.exponentials import sqrt
 from nbtf._ops.math.magnitude import maximum
 from nbtf._ops.math.segments import IDS, folded
-from nbtf._ops.op import Gradients, op
+from nbtf._ops.op import Gradients, Op, op
 from nbtf._ops.specs import UNKNOWN, Dims, bracketed
 from nbtf._runtime.conversion import as_tensor, host_array
 from nbtf._runtime.tape import Call
 from nbtf._runtime.tensor import Tensor
-from nbtf._types import DTYPE_OF, NUMBERS, REALS, TensorLike, int32
+from nbtf._types import DTYPE_OF, NUMBERS, REALS, DType, TensorLike, int32
 from nbtf.errors import InvalidArgumentError
 
 
@@ -70,14 +70,21 @@ def _folded_partly(data: Any, segment_ids: Any, num_segments: Any) -> Dims:
     return None if num_segments is UNKNOWN else num_segments, *data.shape[len(segment_ids.shape) :]
 
 
-_fold = partial(
-    op,
-    "T Tindices -> T",
-    Tindices=IDS,
-    host={"num_segments": as_segments},
-    infer=_folded_spec,
-    partly=_folded_partly,
-)
+def _segment_op(type: str, function: str, dtypes: frozenset[DType], start: Callable[[DType], Any]) -> Op:
+    """Returns an op that combines the rows of each segment with a ufunc; `start` gives the value of no rows."""
+
+    def kernel(xp: Any, data: Any, segment_ids: Any, num_segments: int) -> Any:
+        return _folded(xp, getattr(xp, function), data, segment_ids, num_segments, start(DTYPE_OF[data.dtype]))
+
+    kernel.__name__ = type
+    host = {"num_segments": as_segments}
+    return op("T Tindices -> T", T=dtypes, Tindices=IDS, host=host, infer=_folded_spec, partly=_folded_partly)(kernel)
+
+
+UnsortedSegmentSum = _segment_op("UnsortedSegmentSum", "add", NUMBERS, lambda dtype: 0)
+UnsortedSegmentMax = _segment_op("UnsortedSegmentMax", "maximum", REALS, lambda dtype: dtype.min)
+UnsortedSegmentMin = _segment_op("UnsortedSegmentMin", "minimum", REALS, lambda dtype: dtype.max)
+UnsortedSegmentProd = _segment_op("UnsortedSegmentProd", "multiply", NUMBERS, lambda dtype: 1)
 
 
 def unsorted_segment_sum(
@@ -101,11 +108,6 @@ def unsorted_segment_sum(
     array([2, 0, 4, 0], dtype=int32)
     """
     return UnsortedSegmentSum(data, segment_ids, num_segments=num_segments, name=name)
-
-
-@_fold(T=NUMBERS)
-def UnsortedSegmentSum(xp: Any, data: Any, segment_ids: Any, num_segments: int) -> Any:
-    return _folded(xp, xp.add, data, segment_ids, num_segments, 0)
 
 
 @UnsortedSegmentSum.gradient
@@ -143,11 +145,6 @@ def unsorted_segment_max(
     return UnsortedSegmentMax(data, segment_ids, num_segments=num_segments, name=name)
 
 
-@_fold(T=REALS)
-def UnsortedSegmentMax(xp: Any, data: Any, segment_ids: Any, num_segments: int) -> Any:
-    return _folded(xp, xp.maximum, data, segment_ids, num_segments, DTYPE_OF[data.dtype].min)
-
-
 def unsorted_segment_min(
     data: TensorLike, segment_ids: TensorLike, num_segments: Any, name: str | None = None
 ) -> Tensor:
@@ -168,11 +165,6 @@ def unsorted_segment_min(
     array([2, 1], dtype=int32)
     """
     return UnsortedSegmentMin(data, segment_ids, num_segments=num_segments, name=name)
-
-
-@_fold(T=REALS)
-def UnsortedSegmentMin(xp: Any, data: Any, segment_ids: Any, num_segments: int) -> Any:
-    return _folded(xp, xp.minimum, data, segment_ids, num_segments, DTYPE_OF[data.dtype].max)
 
 
 @UnsortedSegmentMax.gradient_keeping("inputs", "outputs")
@@ -206,11 +198,6 @@ def unsorted_segment_prod(
     array([ 2, 12,  1], dtype=int32)
     """
     return UnsortedSegmentProd(data, segment_ids, num_segments=num_segments, name=name)
-
-
-@_fold(T=NUMBERS)
-def UnsortedSegmentProd(xp: Any, data: Any, segment_ids: Any, num_segments: int) -> Any:
-    return _folded(xp, xp.multiply, data, segment_ids, num_segments, 1)
 
 
 @UnsortedSegmentProd.gradient_keeping("inputs", "outputs")

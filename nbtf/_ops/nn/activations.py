@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from numbers import Real
 from typing import Any
 
 from nbtf._ops.arrays.creation import zeros_like
 from nbtf._ops.arrays.identity import stop_gradient
 from nbtf._ops.arrays.joining import concat
-from nbtf._ops.fused import fused, in_blocks
 from nbtf._ops.math.arithmetic import add, cast, multiply, negative, subtract
 from nbtf._ops.math.comparison import greater, less, where
 from nbtf._ops.math.division import divide
 from nbtf._ops.math.exponentials import pow, sigmoid, tanh
 from nbtf._ops.math.logic import logical_and
 from nbtf._ops.math.magnitude import abs, square
-from nbtf._ops.math.special import TWO_BY_ROOT_OF_PI, erfc, erfc_and_bell
+from nbtf._ops.math.special import erfc
 from nbtf._ops.op import Gradients, op
 from nbtf._ops.reductions.sums import reduce_sum
 from nbtf._ops.specs import spec_of_first
@@ -223,43 +221,9 @@ def gelu(features: TensorLike, approximate: bool = False, name: str | None = Non
     if not x.dtype.is_floating:
         raise ValueError(f"`features.dtype` must be a floating point tensor.Received:features.dtype={x.dtype!s}")
     if not approximate:
-        return _gelu(x, name=name)
+        return multiply(multiply(x, 0.5), erfc(multiply(negative(x), 0.7071067811865476)), name)  # square root of 1 / 2
     inner = multiply(add(x, multiply(pow(x, 3.0), 0.044715)), 0.7978845608028654)  # square root of 2 / pi
     return multiply(multiply(x, 0.5), add(tanh(inner), 1.0), name)
-
-
-_ROOT_OF_HALF = 0.7071067811865476
-
-
-@fused(float32)
-def _gelu(xp: Any, x: Any) -> tuple[Any, Any]:
-    def compute(x: Any, result: Any, share: Any, bell: Any) -> None:
-        erfc_and_bell(xp, xp.multiply(x, -_ROOT_OF_HALF), share, bell)
-        xp.multiply(x, 0.5, out=result)
-        result *= share
-
-    result, *curves = in_blocks(xp, compute, [x], 3)
-    return result, curves
-
-
-@_gelu.composed
-def _(x: Tensor, name: str | None = None) -> Tensor:
-    return multiply(multiply(x, 0.5), erfc(multiply(negative(x), _ROOT_OF_HALF)), name)
-
-
-@_gelu.backward
-def _(xp: Any, inputs: Sequence[Any], kept: Any, grads: Sequence[Any]) -> list[Any]:
-    def compute(x: Any, grad: Any, share: Any, bell: Any, result: Any) -> None:
-        xp.multiply(x, 0.5, out=result)
-        result *= grad
-        result *= TWO_BY_ROOT_OF_PI
-        result *= bell
-        result *= _ROOT_OF_HALF
-        slope = xp.multiply(grad, share)
-        slope *= 0.5
-        result += slope
-
-    return in_blocks(xp, compute, [inputs[0], grads[0], *kept])
 
 
 @op("T -> T", T=FLOATS, infer=spec_of_first)

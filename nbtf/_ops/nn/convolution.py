@@ -72,11 +72,11 @@ def Conv2D(xp: Any, input: Any, filters: Any, strides: Any, padding: Padding, da
     images, filters = _images(xp, input, w), _filters(xp, filters)
     groups = _groups(images.shape[3], filters.shape[2], filters.shape[3])
     rows, columns = steps(images.shape[1], 0, w), steps(images.shape[2], 1, w)
-    result = xp.empty((len(images), rows.windows, columns.windows, filters.shape[3]), images.dtype)
     if groups > 1 == filters.shape[2]:
         wide = padded(xp, _for_each_filter(xp, images, filters.shape[3] // groups), rows, columns)
-        depthwise.convolve(xp, wide, filters, w, result)
+        result = depthwise.convolve(xp, wide, filters, w, rows.windows, columns.windows)
     else:
+        result = xp.empty((len(images), rows.windows, columns.windows, filters.shape[3]), images.dtype)
         for of_images, of_filters, target in _groups_of(groups, images, filters, result):
             layouts.convolve_images(xp, of_images, of_filters, w, (rows, columns), target)
     return as_given(xp, result.astype(input.dtype, copy=False), w)

@@ -11,7 +11,7 @@ from math import prod
 from typing import Any, NamedTuple
 
 from nbtf._devices.cpu import CPU
-from nbtf._ops.nn import inside, winograd
+from nbtf._ops.nn import inside
 from nbtf._ops.nn.windows import Pair, Steps, Window, cropped, padded, views
 
 BLOCK_BYTES = 1 << 20
@@ -62,36 +62,11 @@ def _matrix(xp: Any, view: Any) -> Any:
 
 def convolve(xp: Any, wide: Any, filters: Any, w: Window, target: Any) -> None:
     """Writes the products of filters and windows into `target`, [N, rows, columns, filters]."""
-    if winograd.serves(xp, filters, w, target) and _convolve_in_fours(xp, wide, filters, w, target):
-        return
-    _convolve_windows(xp, wide, filters, w, target)
-
-
-def _convolve_in_fours(xp: Any, wide: Any, filters: Any, w: Window, target: Any) -> bool:
-    """Does the same with fewer products; returns whether all results are finite, since inf and nan would spread.
-
-    A last line or column without a partner is computed separately.
-    """
-    rows, columns = target.shape[1] // 2, target.shape[2] // 2
-    matrices = winograd.filters_in_16(xp, filters)
-    for images, lines in blocks(xp, (len(target), rows, columns), 16 * wide.shape[3], wide.dtype.itemsize):
-        results = target[images, 2 * lines.start : 2 * lines.stop, : 2 * columns]
-        tiles = wide[images, 2 * lines.start : 2 * lines.stop + 2]
-        winograd.convolve(xp, tiles, matrices, results)
-        if not xp.isfinite(xp.add.reduce(results, None)):
-            return False
-    _convolve_windows(xp, wide[:, 2 * rows :], filters, w, target[:, 2 * rows :])
-    _convolve_windows(xp, wide[:, :, 2 * columns :], filters, w, target[:, : 2 * rows, 2 * columns :])
-    return True
-
-
-def _convolve_windows(xp: Any, wide: Any, filters: Any, w: Window, target: Any) -> None:
     matrix = filters.reshape(-1, filters.shape[3])
     under = under_windows(xp, wide, w, *target.shape[1:3])
     whole = target.flags.c_contiguous
     for block in blocks(xp, target.shape[:3], len(matrix), wide.dtype.itemsize):
-        results = target[block]
-        windows = _matrix(xp, under[block])
+        results, windows = target[block], _matrix(xp, under[block])
         if whole:
             xp.dot(windows, matrix, out=results.reshape(-1, results.shape[3]))
         else:
@@ -203,7 +178,7 @@ def _filters_by_phases(xp: Any, images: Any, back: Any, w: Window, steps: Pair) 
 
 def _convolve_padded(xp: Any, images: Any, filters: Any, w: Window, steps: Pair, target: Any) -> None:
     """Writes the convolution of images with zero padding into `target`."""
-    if inside.serves(xp, images, w, steps) and not winograd.serves(xp, filters, w, target):
+    if inside.serves(xp, images, w, steps):
         inside.convolve(images, filters, w, steps, target)
     else:
         convolve(xp, padded(xp, images, *steps), filters, w, target)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from nbtf._devices.base import Spec
 from nbtf._ops.arrays.joining import stack
 from nbtf._ops.math.arithmetic import add, multiply, subtract
-from nbtf._ops.op import no_gradient, op
+from nbtf._ops.op import Op, no_gradient, op
 from nbtf._ops.random import philox
 from nbtf._ops.random.arguments import as_bound, as_bound_int, as_vector, bounds_of, check_bounds, count_of, drawn_spec
 from nbtf._ops.specs import as_asked, bracketed, may_be_equal
@@ -162,23 +163,22 @@ def _spec_of_drawn(key: Spec, counter: Spec, shape: Any, alg: int, dtype: DType)
     return drawn_spec(shape, dtype)
 
 
-_drawn = op(
-    "uint64 uint64 -> dtype",
-    host={"shape": as_vector},
-    plain={"alg": as_algorithm, "dtype": as_dtype},
-    infer=_spec_of_drawn,
-    partly=as_asked("shape"),
-)
+def _drawing(type: str, draw: Callable[..., Any]) -> Op:
+    """Returns an op whose results a function of `philox` draws."""
+
+    def kernel(xp: Any, key: Any, counter: Any, shape: Any, alg: int, dtype: DType) -> Any:
+        return draw(xp, key, counter, count_of(shape), dtype).reshape(shape)
+
+    kernel.__name__ = type
+    plain = {"alg": as_algorithm, "dtype": as_dtype}
+    host, partly = {"shape": as_vector}, as_asked("shape")
+    return op("uint64 uint64 -> dtype", host=host, plain=plain, infer=_spec_of_drawn, partly=partly)(kernel)
 
 
-@_drawn
-def StatelessRandomUniformV2(xp: Any, key: Any, counter: Any, shape: Any, alg: int, dtype: DType) -> Any:
-    return philox.uniform(xp, key, counter, count_of(shape), dtype).reshape(shape)
-
-
-@_drawn
-def StatelessRandomUniformFullIntV2(xp: Any, key: Any, counter: Any, shape: Any, alg: int, dtype: DType) -> Any:
-    return philox.integers(xp, key, counter, count_of(shape), dtype).reshape(shape)
+StatelessRandomUniformV2 = _drawing("StatelessRandomUniformV2", philox.uniform)
+StatelessRandomUniformFullIntV2 = _drawing("StatelessRandomUniformFullIntV2", philox.integers)
+StatelessRandomNormalV2 = _drawing("StatelessRandomNormalV2", philox.normal)
+StatelessTruncatedNormalV2 = _drawing("StatelessTruncatedNormalV2", philox.truncated_normal)
 
 
 @op(
@@ -237,11 +237,6 @@ def stateless_normal(
     return add(multiply(drawn, width), centre)
 
 
-@_drawn
-def StatelessRandomNormalV2(xp: Any, key: Any, counter: Any, shape: Any, alg: int, dtype: DType) -> Any:
-    return philox.normal(xp, key, counter, count_of(shape), dtype).reshape(shape)
-
-
 def stateless_truncated_normal(
     shape: Lengths,
     seed: TensorLike,
@@ -275,11 +270,6 @@ def stateless_truncated_normal(
     key, counter = StatelessRandomGetKeyCounter(seed)
     drawn = StatelessTruncatedNormalV2(key, counter, shape=shape, alg=alg, dtype=result_dtype, name=name)
     return add(multiply(drawn, width), centre)
-
-
-@_drawn
-def StatelessTruncatedNormalV2(xp: Any, key: Any, counter: Any, shape: Any, alg: int, dtype: DType) -> Any:
-    return philox.truncated_normal(xp, key, counter, count_of(shape), dtype).reshape(shape)
 
 
 def split(seed: TensorLike, num: int = 2, alg: Any = "auto_select") -> Tensor:

@@ -31,33 +31,6 @@ def rows_side_by_side(rows: int, columns: int, matrices: int = 1) -> int:
     return count if count >= _LEAST else 1
 
 
-class RowSums:
-    """Column sums of a matrix whose rows arrive in blocks; bit-identical to the result of `join`."""
-
-    def __init__(self, xp: Any, rows: int, columns: int, dtype: Any) -> None:
-        """Starts with sums of 0; all blocks except the last have a multiple of `beside` rows."""
-        self.beside = rows_side_by_side(rows, columns)
-        self._xp, self._rest = xp, xp.empty((0, columns), dtype)
-        self._sums = self._block = xp.zeros((self.beside, columns), dtype)
-
-    def room(self, rows: int) -> Any:
-        """Returns an array for the next block, which `add` then adds."""
-        self._block = self._xp.empty((self.beside + rows, self._sums.shape[1]), self._sums.dtype)
-        self._block[: self.beside] = self._sums
-        return self._block[self.beside :]
-
-    def add(self) -> None:
-        """Adds the current block."""
-        whole = len(self._block) // self.beside * self.beside
-        self._sums = self._xp.add.reduce(self._block[:whole].reshape(-1, *self._sums.shape), 0)
-        self._rest = self._block[whole:]
-
-    def total(self) -> Any:
-        """Returns the column sums."""
-        result = self._xp.add.reduce(self._sums, 0)
-        return result + self._xp.add.reduce(self._rest, 0) if len(self._rest) else result
-
-
 def join(
     xp: Any,
     ufunc: Any,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -112,6 +112,15 @@ def unbroadcast(grad: Tensor, like: Any) -> Tensor:
     if grad._array.shape == shape:
         return grad
     return reshape(reduce_sum(grad, _broadcast_axes(grad._array.shape, shape)), shape)
+
+
+def unbroadcast_both(call: Call, towards_x: Callable[[], Tensor], towards_y: Callable[[], Tensor]) -> Gradients:
+    """Returns the gradients of two operands that were broadcast, each computed only if it is needed."""
+    x, y = call.inputs
+    return [
+        unbroadcast(towards_x(), x) if call.needs(0) else None,
+        unbroadcast(towards_y(), y) if call.needs(1) else None,
+    ]
 
 
 def unbroadcast_array(xp: Any, grad: Any, like: Any) -> Any:

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import codecs
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import lru_cache, partial
-from importlib import import_module
+from collections.abc import Callable, Iterable, Sequence
+from functools import lru_cache
 from math import prod
-from operator import itemgetter
 from typing import Any
 
 from nbtf.errors import InvalidArgumentError
@@ -85,28 +83,6 @@ def characters(text: bytes) -> int:
     return sum(byte & 0xC0 != 0x80 for byte in text)
 
 
-def substrings(texts: list[bytes], begins: list[int], lengths: list[int], unit: str) -> Iterator[bytes]:
-    """Yields a substring of each string; see `part`."""
-    if unit == "BYTE" and min(begins, default=0) >= 0 <= min(lengths, default=0):
-        for text, begin, length in zip(texts, begins, lengths, strict=True):
-            if begin > len(text):
-                raise IndexError(begin)
-            yield text[begin : begin + length]
-    else:
-        for text, begin, length in zip(texts, begins, lengths, strict=True):
-            yield part(text, begin, length, unit)
-
-
-def same_part(texts: list[bytes], begin: int, length: int) -> list[bytes] | None:
-    """Returns `length` bytes of each string from a position; None if not all strings have that position."""
-    if begin < 0 or length < 0:
-        return None
-    pieces = list(map(itemgetter(slice(begin, begin + length)), texts))
-    if not all(pieces) and min(map(len, texts)) < begin:  # a piece is empty at or after the end of a string
-        return None
-    return pieces
-
-
 def part(text: bytes, pos: int, length: int, unit: str) -> bytes:
     """Returns up to `length` bytes or characters from `pos`, which counts from the end if negative.
 
@@ -143,98 +119,25 @@ def pattern(text: bytes) -> re.Pattern[str]:
         raise InvalidArgumentError(f"Invalid pattern: {source}, error: {error.msg}: {source}") from None
 
 
-def replacement(source: bytes, rewrite: str, everywhere: bool) -> Callable[[bytes], bytes]:
-    r"""Returns a function that replaces matches of a pattern; `\0` to `\9` in `rewrite` refer to the match.
-
-    Raises:
-      InvalidArgumentError: if the pattern is invalid.
-    """
-    regex, count = pattern(source), 0 if everywhere else 1
-    if not _matches_something(regex):
-        return partial(replaced, regex=regex, rewrite=rewrite, everywhere=everywhere)
-    of_bytes, write, write_bytes = (
-        _of_bytes(source),
-        _writer(rewrite),
-        _writer(rewrite.encode("utf-8", "surrogateescape")),
-    )
-
-    def replace(text: bytes) -> bytes:
-        if of_bytes is not None and text.isascii():
-            return of_bytes.sub(write_bytes, text, count)
-        return regex.sub(write, text.decode("utf-8", "surrogateescape"), count).encode("utf-8", "surrogateescape")
-
-    return replace
-
-
-def _writer(rewrite: Any) -> Any:
-    r"""Returns the replacement for `re`: a literal string, or a function if `rewrite` refers to groups."""
-    references: Any = r"\\([0-9\\])"
-    backslash: Any = "\\"
-    if isinstance(rewrite, bytes):
-        references, backslash = references.encode(), backslash.encode()
-    pieces: Any = re.split(references, rewrite)
-    texts: list[Any] = pieces[::2]
-    digits: list[Any] = pieces[1::2]
-    if all(digit == backslash for digit in digits):
-        return backslash.join(texts).replace(backslash, 2 * backslash)
-    groups = [int(digit) for digit in digits if digit != backslash]
-    percent, text_of_group = ("%", "%s") if isinstance(rewrite, str) else (b"%", b"%b")
-    form: Any = texts[0].replace(percent, 2 * percent)
-    for digit, text in zip(digits, texts[1:], strict=True):
-        form += (backslash if digit == backslash else text_of_group) + text.replace(percent, 2 * percent)
-    nothing = rewrite[:0]
-
-    def write(match: re.Match[Any]) -> Any:
-        group_texts: Any = match.group(*groups)
-        if len(groups) > 1:
-            return form % (group_texts if None not in group_texts else tuple([text or nothing for text in group_texts]))
-        return form % (group_texts or nothing)
-
-    return write
-
-
-def _matches_something(regex: re.Pattern[str]) -> bool:
-    """Returns whether no match is empty, in which case `re` and RE2 find the same matches."""
-    try:
-        return import_module("re._parser").parse(regex.pattern, regex.flags).getwidth()[0] > 0
-    except (ImportError, AttributeError):  # the parser is private to Python
-        return False
-
-
-@lru_cache(maxsize=64)
-def _of_bytes(source: bytes) -> re.Pattern[bytes] | None:
-    """Returns the pattern for undecoded ASCII strings, or None if it has no bytes form."""
-    try:
-        return re.compile(source) if source.isascii() else None
-    except (re.error, ValueError):
-        return None
-
-
 def full_match(source: bytes) -> Callable[[bytes], bool]:
     """Returns a function that reports whether a string matches completely."""
-    regex, of_bytes = pattern(source), _of_bytes(source)
-
-    def matches(text: bytes) -> bool:
-        if of_bytes is not None and text.isascii():
-            return of_bytes.fullmatch(text) is not None
-        return regex.fullmatch(text.decode("utf-8", "surrogateescape")) is not None
-
-    return matches
+    regex = pattern(source)
+    return lambda text: regex.fullmatch(text.decode("utf-8", "surrogateescape")) is not None
 
 
 def replaced(text: bytes, regex: re.Pattern[str], rewrite: str, everywhere: bool) -> bytes:
     r"""Returns a string with matches of a pattern replaced; `\0` to `\9` in `rewrite` refer to the match."""
-    subject = text.decode("utf-8", "surrogateescape")
-    pieces: list[str] = []
-    copied, end = 0, -1
-    for match in regex.finditer(subject):
+    end = -1
+
+    def write(match: re.Match[str]) -> str:
+        nonlocal end
         if match.start() == match.end() == end:
-            continue  # RE2 finds no empty match directly after another match
-        pieces += subject[copied : match.start()], _rewritten(match, rewrite)
-        copied = end = match.end()
-        if not everywhere:
-            break
-    return "".join([*pieces, subject[copied:]]).encode("utf-8", "surrogateescape")
+            return ""  # RE2 finds no empty match directly after another match
+        end = match.end()
+        return _rewritten(match, rewrite) if "\\" in rewrite else rewrite
+
+    subject = text.decode("utf-8", "surrogateescape")
+    return regex.sub(write, subject, 0 if everywhere else 1).encode("utf-8", "surrogateescape")
 
 
 def _rewritten(match: re.Match[str], rewrite: str) -> str:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from math import isfinite
 from typing import Any
 
 from nbtf._devices.base import Spec
 from nbtf._ops.op import no_gradient, op
 from nbtf._ops.ragged_and_sparse.ragged_functions import takes_ragged
-from nbtf._ops.strings import kernels, numbers
+from nbtf._ops.strings import kernels
+from nbtf._ops.strings.numbers import number
 from nbtf._runtime.arguments import check_text
 from nbtf._runtime.tensor import Tensor
 from nbtf._types import ALL, DType, DTypeLike, as_dtype, bool_, float32, int32, int64, string, uint32, uint64
@@ -123,20 +125,14 @@ def length(input: Any, unit: str = "BYTE", name: str | None = None) -> Tensor:
 
 @op("string I I -> string", I=INDICES, plain={"unit": as_unit}, cpu_only=True, broadcasts=True)
 def Substr(xp: Any, input: Any, pos: Any, len: Any, unit: str) -> Any:
-    if unit == "BYTE" and pos.ndim == len.ndim == 0:
-        alike = kernels.same_part(input.ravel().tolist(), int(pos), int(len))
-        if alike is not None:
-            return kernels.filled(xp, alike, input.shape, object)
     arrays = xp.broadcast_arrays(input, pos, len)
-    texts, begins, lengths = (array.ravel().tolist() for array in arrays)
     pieces: list[bytes] = []
-    try:
-        pieces.extend(kernels.substrings(texts, begins, lengths, unit))
-    except IndexError as outside:
-        index = pieces.__len__()  # all earlier pieces exist
-        text = texts[index].decode("utf-8", "replace")
-        message = f"pos {outside} out of range for string b'{text}' at index {index}"
-        raise InvalidArgumentError(message) from None
+    for index, (text, begin, length) in enumerate(zip(*(array.ravel().tolist() for array in arrays), strict=True)):
+        try:
+            pieces.append(kernels.part(text, begin, length, unit))
+        except IndexError:
+            message = f"pos {begin} out of range for string b'{text.decode('utf-8', 'replace')}' at index {index}"
+            raise InvalidArgumentError(message) from None
     return kernels.filled(xp, pieces, arrays[0].shape, object)
 
 
@@ -164,8 +160,7 @@ def substr(input: Any, pos: Any, len: Any, unit: str = "BYTE", name: str | None 
 
 @op("string -> out_type", plain={"out_type": as_dtype}, cpu_only=True)
 def StringToNumber(xp: Any, string_tensor: Any, out_type: DType) -> Any:
-    values = numbers.numbers(xp, string_tensor.ravel().tolist(), out_type)
-    return xp.asarray(values, out_type.np_dtype).reshape(string_tensor.shape)
+    return kernels.each(xp, lambda text: number(text, out_type), out_type.np_dtype, string_tensor)
 
 
 @takes_ragged
@@ -213,13 +208,18 @@ def AsString(xp: Any, input: Any, precision: int, scientific: bool, shortest: bo
         return kernels.each(xp, lambda text: form % text, object, input) if width > 0 else input.copy()
     if kind in "iu":  # unsigned numbers reserve no place for a sign
         form = f"%{'' if kind == 'u' and fill in ' +' else fill}{padding}d"
-        return kernels.filled(xp, numbers.written(form, input.ravel().tolist()), input.shape, object)
-    values, letter = input.ravel().tolist(), "e" if scientific else "g" if shortest else "f"
+        return kernels.each(xp, lambda value: (form % value).encode(), object, input)
+    letter = "e" if scientific else "g" if shortest else "f"
+    # C pads infinities and nan with spaces, never with 0.
     form, endless = (f"%{flag}{padding}{digits}{letter}" for flag in (fill, fill.strip("0")))
-    if kind == "f":
-        return kernels.filled(xp, numbers.floats_written(form, endless, values), input.shape, object)
-    real, imag = (numbers.floats_written(form, endless, axis.ravel().tolist()) for axis in (input.real, input.imag))
-    return kernels.filled(xp, [b"(%b,%b)" % pair for pair in zip(real, imag, strict=True)], input.shape, object)
+
+    def written(value: float) -> str:
+        return (form if isfinite(value) else endless) % value
+
+    def write(value: Any) -> bytes:
+        return (written(value) if kind == "f" else f"({written(value.real)},{written(value.imag)})").encode()
+
+    return kernels.each(xp, write, object, input)
 
 
 def _check_format(dtype: Any, floating: bool, precision: int, scientific: bool, shortest: bool, fill: str) -> None:
@@ -269,8 +269,8 @@ def as_string(
 
 @op("string -> string", cpu_only=True)
 def StaticRegexReplace(xp: Any, input: Any, pattern: str, rewrite: str, replace_global: bool) -> Any:
-    replace = kernels.replacement(check_text(pattern, "pattern").encode(), rewrite, replace_global)
-    return kernels.each(xp, replace, object, input)
+    regex = kernels.pattern(check_text(pattern, "pattern").encode())
+    return kernels.each(xp, lambda text: kernels.replaced(text, regex, rewrite, replace_global), object, input)
 
 
 @takes_ragged

@@ -14,9 +14,9 @@ from nbtf._runtime.blocks import within
 from nbtf._runtime.context import CURRENT
 from nbtf._runtime.conversion import as_tensor
 from nbtf._runtime.kept_memory import register_variable
-from nbtf._runtime.lanes import lane_of
+from nbtf._runtime.lanes import with_open_lane
 from nbtf._runtime.placement import follows_variable
-from nbtf._runtime.scopes import EMPTY, HERE, SCOPE, PlacedScope, Scope, set_scope
+from nbtf._runtime.scopes import EMPTY, SCOPE, PlacedScope, Scope, set_scope
 from nbtf._runtime.tensor import Tensor
 from nbtf._shapes import ShapeLike, TensorShape
 from nbtf._types import DTypeLike, as_dtype
@@ -63,10 +63,7 @@ def variable_creator_scope(variable_creator: Callable[..., Any]) -> within:
     """
 
     def inner(outer: Scope) -> Scope:
-        scope = outer.with_(creators=(*outer.creators, variable_creator))
-        if HERE.first is not None and scope.plain:
-            scope.lane = lane_of(scope.request, CURRENT.context.devices)
-        return scope
+        return with_open_lane(outer.with_(creators=(*outer.creators, variable_creator)))
 
     return within(inner)
 

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from nbtf._devices.base import Spec
 from nbtf._devices.cpu import CPU
 from nbtf._ops.arrays.index_writes import folded_at, joined_at, written_at
 from nbtf._ops.arrays.indexing import Masks, numpy_key
 from nbtf._ops.attributes import as_ints
-from nbtf._ops.op import no_gradient, op
-from nbtf._ops.specs import bracketed
-from nbtf._types import ALL, FLOATS, NUMBERS, int32, int64
+from nbtf._ops.op import Op, no_gradient, op
+from nbtf._ops.specs import bracketed, spec_of_first
+from nbtf._types import ALL, FLOATS, NUMBERS, DType, int32, int64
 from nbtf.errors import InvalidArgumentError
 
 INDICES = frozenset({int32, int64})
@@ -28,6 +28,7 @@ ORDERED = FLOATS | INDICES
     plain={"begin": as_ints, "end": as_ints, "strides": as_ints},
     resource=True,
     shares_memory=True,
+    infer=spec_of_first,
 )
 def ResourceStridedSliceAssign(
     xp: Any, resource: Any, value: Any, begin: Any, end: Any, strides: Any, masks: Masks
@@ -44,93 +45,47 @@ def ResourceStridedSliceAssign(
     return array
 
 
-@op("T I T -> T", T=ALL, I=INDICES, resource=True, shares_memory=True)
-def ResourceScatterNdUpdate(xp: Any, resource: Any, indices: Any, updates: Any) -> Any:
-    return written_at(xp, resource, _index_columns(xp, resource, indices, updates), updates)
+no_gradient(ResourceStridedSliceAssign)
 
 
-@op("T I T -> T", T=NUMBERS, I=INDICES, resource=True, shares_memory=True)
-def ResourceScatterNdAdd(xp: Any, resource: Any, indices: Any, updates: Any) -> Any:
-    return joined_at(xp, xp.add, resource, _index_columns(xp, resource, indices, updates), updates)
+def _scatter(type: str, join: Callable[..., Any], dtypes: frozenset[DType]) -> Op:
+    """Returns an op that joins updates to elements; with `Nd` in its type, positions have an axis, otherwise rows."""
+    index = _index_columns if "Nd" in type else _rows
+
+    def kernel(xp: Any, resource: Any, indices: Any, updates: Any) -> Any:
+        return join(xp, resource, index(xp, resource, indices, updates), updates)
+
+    kernel.__name__ = type
+    record = op("T I T -> T", T=dtypes, I=INDICES, resource=True, shares_memory=True, infer=spec_of_first)(kernel)
+    no_gradient(record)
+    return record
 
 
-@op("T I T -> T", T=NUMBERS, I=INDICES, resource=True, shares_memory=True)
-def ResourceScatterNdSub(xp: Any, resource: Any, indices: Any, updates: Any) -> Any:
-    return joined_at(xp, xp.add, resource, _index_columns(xp, resource, indices, updates), -updates)
+def _joined(function: str) -> Callable[..., Any]:
+    """Returns a join that applies a function of NumPy and CuPy to old elements and updates."""
+
+    def join(xp: Any, array: Any, key: Any, updates: Any) -> Any:
+        is_here = xp is CPU.xp or function in ("add", "maximum", "minimum")  # CuPy has no other `at`
+        return (joined_at if is_here else folded_at)(xp, getattr(xp, function), array, key, updates)
+
+    return join
 
 
-@op("T I T -> T", T=ALL, I=INDICES, resource=True, shares_memory=True)
-def ResourceScatterUpdate(xp: Any, resource: Any, indices: Any, updates: Any) -> Any:
-    return written_at(xp, resource, _rows(xp, resource, indices, updates), updates)
+def _subtracted(xp: Any, array: Any, key: Any, updates: Any) -> Any:
+    return joined_at(xp, xp.add, array, key, -updates)
 
 
-@op("T I T -> T", T=NUMBERS, I=INDICES, resource=True, shares_memory=True)
-def ResourceScatterAdd(xp: Any, resource: Any, indices: Any, updates: Any) -> Any:
-    return joined_at(xp, xp.add, resource, _rows(xp, resource, indices, updates), updates)
-
-
-@op("T I T -> T", T=NUMBERS, I=INDICES, resource=True, shares_memory=True)
-def ResourceScatterSub(xp: Any, resource: Any, indices: Any, updates: Any) -> Any:
-    return joined_at(xp, xp.add, resource, _rows(xp, resource, indices, updates), -updates)
-
-
-@op("T I T -> T", T=ORDERED, I=INDICES, resource=True, shares_memory=True)
-def ResourceScatterMax(xp: Any, resource: Any, indices: Any, updates: Any) -> Any:
-    return joined_at(xp, xp.maximum, resource, _rows(xp, resource, indices, updates), updates)
-
-
-@op("T I T -> T", T=ORDERED, I=INDICES, resource=True, shares_memory=True)
-def ResourceScatterMin(xp: Any, resource: Any, indices: Any, updates: Any) -> Any:
-    return joined_at(xp, xp.minimum, resource, _rows(xp, resource, indices, updates), updates)
-
-
-@op("T I T -> T", T=NUMBERS, I=INDICES, resource=True, shares_memory=True)
-def ResourceScatterMul(xp: Any, resource: Any, indices: Any, updates: Any) -> Any:
-    rows = _rows(xp, resource, indices, updates)
-    join = joined_at if xp is CPU.xp else folded_at  # CuPy has no `multiply.at`
-    return join(xp, xp.multiply, resource, rows, updates)
-
-
-@op("T I T -> T", T=NUMBERS, I=INDICES, resource=True, shares_memory=True)
-def ResourceScatterDiv(xp: Any, resource: Any, indices: Any, updates: Any) -> Any:
-    rows = _rows(xp, resource, indices, updates)
-    if resource.dtype.kind in "fc":
-        return (joined_at if xp is CPU.xp else folded_at)(xp, xp.true_divide, resource, rows, updates)
+def _divided(xp: Any, array: Any, key: Any, updates: Any) -> Any:
+    if array.dtype.kind in "fc":
+        return _joined("true_divide")(xp, array, key, updates)
     if xp is CPU.xp and not updates.all():
         raise InvalidArgumentError("Integer division by zero")
-    return folded_at(xp, partial(_divided_towards_zero, xp), resource, rows, updates)
+    return folded_at(xp, partial(_divided_towards_zero, xp), array, key, updates)
 
 
 def _divided_towards_zero(xp: Any, numbers: Any, divisors: Any) -> Any:
     """Returns integer quotients truncated towards zero, as in C++."""
     return (xp.sign(numbers) * xp.sign(divisors) * (abs(numbers) // abs(divisors))).astype(numbers.dtype)
-
-
-@op("T I T -> T", T=ORDERED, I=INDICES, resource=True, shares_memory=True)
-def ResourceScatterNdMax(xp: Any, resource: Any, indices: Any, updates: Any) -> Any:
-    return joined_at(xp, xp.maximum, resource, _index_columns(xp, resource, indices, updates), updates)
-
-
-@op("T I T -> T", T=ORDERED, I=INDICES, resource=True, shares_memory=True)
-def ResourceScatterNdMin(xp: Any, resource: Any, indices: Any, updates: Any) -> Any:
-    return joined_at(xp, xp.minimum, resource, _index_columns(xp, resource, indices, updates), updates)
-
-
-@ResourceStridedSliceAssign.infer
-@ResourceScatterNdUpdate.infer
-@ResourceScatterNdAdd.infer
-@ResourceScatterNdSub.infer
-@ResourceScatterUpdate.infer
-@ResourceScatterAdd.infer
-@ResourceScatterSub.infer
-@ResourceScatterMax.infer
-@ResourceScatterMin.infer
-@ResourceScatterMul.infer
-@ResourceScatterDiv.infer
-@ResourceScatterNdMax.infer
-@ResourceScatterNdMin.infer
-def _(resource: Spec, *others: Spec, **attrs: Any) -> Spec:
-    return resource
 
 
 def _index_columns(xp: Any, array: Any, indices: Any, updates: Any) -> tuple[Any, ...]:
@@ -178,18 +133,15 @@ def _rows(xp: Any, array: Any, indices: Any, updates: Any) -> tuple[Any]:
     return (indices,)
 
 
-no_gradient(
-    ResourceStridedSliceAssign,
-    ResourceScatterNdUpdate,
-    ResourceScatterNdAdd,
-    ResourceScatterNdSub,
-    ResourceScatterUpdate,
-    ResourceScatterAdd,
-    ResourceScatterSub,
-    ResourceScatterMax,
-    ResourceScatterMin,
-    ResourceScatterMul,
-    ResourceScatterDiv,
-    ResourceScatterNdMax,
-    ResourceScatterNdMin,
-)
+ResourceScatterNdUpdate = _scatter("ResourceScatterNdUpdate", written_at, ALL)
+ResourceScatterNdAdd = _scatter("ResourceScatterNdAdd", _joined("add"), NUMBERS)
+ResourceScatterNdSub = _scatter("ResourceScatterNdSub", _subtracted, NUMBERS)
+ResourceScatterNdMax = _scatter("ResourceScatterNdMax", _joined("maximum"), ORDERED)
+ResourceScatterNdMin = _scatter("ResourceScatterNdMin", _joined("minimum"), ORDERED)
+ResourceScatterUpdate = _scatter("ResourceScatterUpdate", written_at, ALL)
+ResourceScatterAdd = _scatter("ResourceScatterAdd", _joined("add"), NUMBERS)
+ResourceScatterSub = _scatter("ResourceScatterSub", _subtracted, NUMBERS)
+ResourceScatterMax = _scatter("ResourceScatterMax", _joined("maximum"), ORDERED)
+ResourceScatterMin = _scatter("ResourceScatterMin", _joined("minimum"), ORDERED)
+ResourceScatterMul = _scatter("ResourceScatterMul", _joined("multiply"), NUMBERS)
+ResourceScatterDiv = _scatter("ResourceScatterDiv", _divided, NUMBERS)

@@ -2,38 +2,31 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterator
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from nbtf._devices.base import Device, Label
 from nbtf._devices.cpu import CPU
-from nbtf._locks import Lock
 from nbtf._ops.arrays.identity import identity
-from nbtf._ops.express import HANDED_OVER, constant_like
 from nbtf._ops.operators import OPERATORS
-from nbtf._ops.variables.creation import VariableAggregation, VariableSynchronization, alone, made
-from nbtf._ops.variables.parts import VariableParts
-from nbtf._ops.variables.resource import AssignAddVariableOp, AssignSubVariableOp, AssignVariableOp, read_variable
+from nbtf._ops.variables.creation import VariableAggregation, VariableSynchronization, made
+from nbtf._ops.variables.resource import read_variable
+from nbtf._ops.variables.updates import VariableUpdates
 from nbtf._runtime.blocks import current_scope
 from nbtf._runtime.context import CURRENT, open_graph
 from nbtf._runtime.conversion import as_tensor
 from nbtf._runtime.device import device
+from nbtf._runtime.lanes import is_watched
+from nbtf._runtime.operator_types import Operators
 from nbtf._runtime.phases import WEIGHTS, keeping
-from nbtf._runtime.scopes import HERE, SCOPE
+from nbtf._runtime.scopes import SCOPE
 from nbtf._runtime.tape import ALWAYS
 from nbtf._runtime.tensor import _GRAPH_ONLY, Absent, Reference, Tensor, tensor_of
 from nbtf._shapes import ShapeLike, TensorShape
-from nbtf._types import NUMBERS, DType, DTypeLike, TensorLike
-
-NOTHING: Any = None
-"""The result of an assignment with `read_value=False`; omitted from the type because that is rarely used."""
-
-_ADD, _SUBTRACT, _ASARRAY, _NDARRAY = CPU.xp.add, CPU.xp.subtract, CPU.xp.asarray, CPU.xp.ndarray
+from nbtf._types import DType, DTypeLike
 
 
-class Variable(VariableParts):
+class Variable(VariableUpdates, Operators[Tensor]):
     """A tensor whose value can be changed with `assign` and related methods.
 
     A variable is stored on the device that was current at its creation. Reading and assigning run on this device,
@@ -64,21 +57,12 @@ class Variable(VariableParts):
     <tf.Variable 'Variable:0' shape=(2,) dtype=float32, numpy=array([2., 3.], dtype=float32)>
     """
 
-    __slots__ = ("_device", "_dtype", "_lock", "_updating")
-
-    _device: Device
-    _dtype: DType
-    _lock: Lock
-    """The lock for updates on the road."""
-    _updating: bool
-    """Whether an update is running on the road, which closes the lane."""
+    __slots__ = ()
 
     _watch: object = ALWAYS
     _host: bool = False
-    _seq: int = 0
     _shape: TensorShape | None = None
     """The requested wider shape; None if the shape is fixed."""
-    _name: str
     _trainable: Any
     _constraint: Callable[[Any], Any] | None
     _synchronization: VariableSynchronization
@@ -111,7 +95,7 @@ class Variable(VariableParts):
             make = getattr(open_graph(), "variable", make)  # a graph has its own `variable` function
             for creator in () if scope is None else scope.creators:
                 make = partial(creator, make)
-        return keeping(WEIGHTS, partial(make, **arguments)) if HERE.watched else make(**arguments)
+        return keeping(WEIGHTS, partial(make, **arguments)) if is_watched() else make(**arguments)
 
     # Properties
 
@@ -200,137 +184,6 @@ class Variable(VariableParts):
             )
         return read_variable(self)
 
-    # Assignment
-
-    def assign(
-        self, value: TensorLike, use_locking: bool | None = None, name: str | None = None, read_value: bool = True
-    ) -> Variable:
-        """Replaces the value and returns the variable.
-
-        Args:
-          value: the new value, with the variable's dtype and shape, on any device.
-          use_locking: accepted and ignored.
-          read_value: whether to return the variable (default) rather than None.
-
-        Raises:
-          ValueError: if `value` is a tensor of another dtype, or has another shape.
-          TypeError: if a Python value does not fit the dtype.
-
-        >>> tf.Variable([1.0, 2.0]).assign([3, 4]).numpy()
-        array([3., 4.], dtype=float32)
-        """
-        tensor = as_tensor(value, self._dtype)
-        array = tensor._array
-        if array.shape != self._array.shape and not self.shape.is_compatible_with(array.shape):
-            raise ValueError(
-                f"Cannot assign value to variable ' {self._name}': Shape mismatch.The variable shape {self.shape}, "
-                f"and the assigned value shape {array.shape} are incompatible."
-            )
-        device = self._device
-        if tensor._device is device and device is HERE.device and ((scope := SCOPE()) is None or scope.lane is device):
-            # A single statement; see `_updated`.
-            self._array = self._array if (busy := self._updating) else array
-            if not busy:
-                return self if read_value else NOTHING
-        alone(partial(self._replace, tensor, name), self)
-        return self if read_value else NOTHING
-
-    def assign_add(
-        self, delta: TensorLike, use_locking: bool | None = None, name: str | None = None, read_value: bool = True
-    ) -> Variable:
-        """Adds to the value and returns the variable.
-
-        Args:
-          delta: the number to add or subtract, with the variable's dtype and shape; it is not broadcast.
-          use_locking: accepted and ignored.
-          read_value: whether to return the variable (default) rather than None.
-
-        Raises:
-          ValueError: if `delta` is a tensor of another dtype.
-          TypeError: if a Python value does not fit the dtype.
-
-        >>> tf.Variable(3).assign_add(4).numpy()
-        np.int32(7)
-        """
-        change: Any = delta
-        if change.__class__ is float or change.__class__ is int:
-            change = constant_like(self, change)
-        if not self._updated(_ADD, change):
-            self._update(AssignAddVariableOp, as_tensor(change, self._dtype), name=name)
-        return self if read_value else NOTHING
-
-    def assign_sub(
-        self, delta: TensorLike, use_locking: bool | None = None, name: str | None = None, read_value: bool = True
-    ) -> Variable:
-        """Subtracts from the value and returns the variable.
-
-        Args:
-          delta: the number to add or subtract, with the variable's dtype and shape; it is not broadcast.
-          use_locking: accepted and ignored.
-          read_value: whether to return the variable (default) rather than None.
-
-        Raises:
-          ValueError: if `delta` is a tensor of another dtype.
-          TypeError: if a Python value does not fit the dtype.
-
-        >>> tf.Variable(3.0).assign_sub(1.0).numpy()
-        np.float32(2.0)
-        """
-        change: Any = delta
-        if change.__class__ is float or change.__class__ is int:
-            change = constant_like(self, change)
-        if not self._updated(_SUBTRACT, change):
-            self._update(AssignSubVariableOp, as_tensor(change, self._dtype), name=name)
-        return self if read_value else NOTHING
-
-    def _updated(self, ufunc: Any, delta: Any) -> bool:
-        """Runs an update on the express lane; returns whether it did.
-
-        Written by hand, with the same conditions as the lanes that `express` generates. It takes no lock: the value
-        is replaced if it is still the one that was read, in one statement without a call. Between its instructions,
-        CPython switches to no other thread and handles no signal. Otherwise, the road does the update.
-        """
-        try:
-            device, dtype = self._device, self._dtype
-            if device is delta._device and dtype is delta._dtype and dtype in NUMBERS:
-                scope = SCOPE()
-                array, change = self._array, delta._array
-                if (
-                    device is (HERE.first if scope is None else scope.lane)
-                    and array.shape == change.shape
-                    and (device is HERE.device or self._updates_here(device))
-                ):
-                    if (new := ufunc(array, change)).__class__ is not _NDARRAY:
-                        new = _ASARRAY(new)
-                    self._array = new if (done := self._array is array and not self._updating) else self._array
-                    return done
-        except HANDED_OVER:
-            pass
-        return False
-
-    def _moved(self, array: Any, ufunc: Any = None) -> bool:
-        """Updates a variable on the CPU with an array if no observer is registered; returns whether it did."""
-        before = self._array
-        if before.shape != array.shape:
-            return False
-        new = array if ufunc is None else ufunc(before, array)
-        if new.__class__ is not _NDARRAY:
-            new = _ASARRAY(new)
-        # A single statement; see `_updated`.
-        self._array = new if (done := self._array is before and not self._updating) else self._array
-        return done
-
-    def _updates_here(self, device: Any) -> bool:
-        """Returns whether an update on another device leaves memory use unchanged: no tensor shares the memory."""
-        if device not in HERE.elsewhere:
-            return False
-        is_unshared = device.is_exact and self._allocation is not None and sys.getrefcount(self._allocation) == 2
-        return device.on_host or is_unshared
-
-    def _update(self, op: Any, *inputs: Any, name: str | None = None, **attrs: Any) -> Variable:
-        """Runs an in-place update on the road."""
-        return alone(partial(self._change, op, inputs, name, attrs), self)
-
     @property
     def initializer(self) -> Any:
         """The node that initializes the variable in a graph; otherwise None, since it already has its value."""
@@ -351,31 +204,6 @@ class Variable(VariableParts):
         np.True_
         """
         return as_tensor(True)
-
-    def _replace(self, value: Tensor, name: str | None) -> None:
-        self._take(AssignVariableOp(self, value, name=name))
-
-    def _change(self, op: Any, inputs: tuple[Any, ...], name: str | None, attrs: dict[str, Any]) -> Variable:
-        # If a tensor shares the memory, TensorFlow copies before the update, and both copies are counted.
-        shared = (
-            self._allocation is not None and sys.getrefcount(self._allocation) > 2 and self._device.updates_in_place
-        )
-        if shared and ((scope := SCOPE()) is None or scope.graph is None):
-            label = Label(op.type, self._dtype.name, self._array.shape)
-            self._take(self._device.copy_from(self._device, self, label))
-        self._take(op(self, *inputs, name=name, **attrs))
-        return self
-
-    def _take(self, value: Any) -> None:
-        """Takes over the array and memory of another buffer."""
-        if value._allocation is self._allocation:
-            self._array = value._array
-        else:
-            before = self._array, self._allocation  # freed afterwards: nothing may run between the two assignments
-            self._array, self._allocation = value._array, value._allocation
-            del before
-        if value.__class__ is Tensor and value._seq:
-            self._seq = value._seq
 
     # Python protocols
 
@@ -411,7 +239,7 @@ class Variable(VariableParts):
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
         """Returns a copy of the value for NumPy."""
-        array = _ASARRAY(self.numpy())
+        array = CPU.xp.asarray(self.numpy())
         return array if dtype is None else array.astype(dtype, copy=False)
 
     def __bool__(self) -> bool:
@@ -463,35 +291,6 @@ class Variable(VariableParts):
             "aggregation": self._aggregation,
             "shape": self._shape,
         }
-
-    if TYPE_CHECKING:  # defined below
-
-        def __add__(self, other: Any) -> Tensor: ...
-        def __radd__(self, other: Any) -> Tensor: ...
-        def __sub__(self, other: Any) -> Tensor: ...
-        def __rsub__(self, other: Any) -> Tensor: ...
-        def __mul__(self, other: Any) -> Tensor: ...
-        def __rmul__(self, other: Any) -> Tensor: ...
-        def __truediv__(self, other: Any) -> Tensor: ...
-        def __rtruediv__(self, other: Any) -> Tensor: ...
-        def __floordiv__(self, other: Any) -> Tensor: ...
-        def __rfloordiv__(self, other: Any) -> Tensor: ...
-        def __mod__(self, other: Any) -> Tensor: ...
-        def __rmod__(self, other: Any) -> Tensor: ...
-        def __pow__(self, other: Any) -> Tensor: ...
-        def __rpow__(self, other: Any) -> Tensor: ...
-        def __matmul__(self, other: Any) -> Tensor: ...
-        def __rmatmul__(self, other: Any) -> Tensor: ...
-        def __lt__(self, other: Any) -> Tensor: ...
-        def __le__(self, other: Any) -> Tensor: ...
-        def __gt__(self, other: Any) -> Tensor: ...
-        def __ge__(self, other: Any) -> Tensor: ...
-        def __and__(self, other: Any) -> Tensor: ...
-        def __or__(self, other: Any) -> Tensor: ...
-        def __xor__(self, other: Any) -> Tensor: ...
-        def __invert__(self) -> Tensor: ...
-        def __neg__(self) -> Tensor: ...
-        def __abs__(self) -> Tensor: ...
 
 
 def _refused(what: str, instead: str, new: str) -> RuntimeError:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import math
 import os
 import sys
 from collections.abc import Callable, Iterable
@@ -14,6 +13,7 @@ from typing import Any
 from nbtf._devices.discovery import SIMULATED_GPUS, machine_from_environment
 from nbtf._install import pip_install
 from nbtf._storage import files
+from nbtf.cli.arguments import add_parser, share, whole_number, worded
 from nbtf.cli.checking.annotations import commands
 from nbtf.cli.checking.junit import junit
 from nbtf.cli.checking.last_failed import cache_file, chosen_again, remember
@@ -27,57 +27,20 @@ from nbtf.cli.checking.updating import update
 from nbtf.cli.checking.verdicts import NotebookVerdict
 from nbtf.cli.command_error import CommandError, require, writing
 from nbtf.cli.limits import Limits
-from nbtf.cli.notebook_paths import notebooks_in
+from nbtf.cli.notebook_file import notebooks_in
 from nbtf.cli.recording import CELL_SECONDS
 
 INSTALL = pip_install("ci")
 
-DESCRIPTION = """\
-Run every notebook once, in a kernel of this Python, and compare its outputs with the recorded ones. Exit status 0 if
-all are as recorded, 1 if something differs, 2 if something could not be checked or written.
-
-Cells: nbval's tags and comments work (NBVAL_IGNORE_OUTPUT, NBVAL_CHECK_OUTPUT, NBVAL_RAISES_EXCEPTION, NBVAL_SKIP,
-raises-exception, skip-execution). A cell without an execution number and outputs is run but not compared.
-Outputs: times, addresses, cell numbers and ids in HTML may vary. Pictures are compared by their pixels, or by size only
-if another version of the drawing program drew them. Widgets are not compared.
-Outputs of more than 1,000,000 characters are compared in parts, cut at ends of lines. A rule is applied to one part
-at a time, and not to encoded data. Comparing a cell may take as long as running it (--timeout); a rule that takes
-longer is named.
-Limits: tolerance, pictures, at_most=2GiB and kept=0 (memory of each GPU), placement=MatMul=GPU:1, no_copies. Set them
-with a tag (nbtf-tolerance=1e-6), a comment (# NBTF_TOLERANCE=1e-6), or {"nbtf": {"limits": {"tolerance": 1e-6}}} in the
-metadata of a cell or notebook. Devices are nbtf's; memory includes that of PyTorch, CuPy and JAX.
-A notebook or cell with {"nbtf": {"needs": ["torch"]}} in its metadata is skipped if that module is not installed.
-This does not count as a failure.
-A pyproject.toml at or above the working folder can contain options in [tool.nbtf.check], and limits of notebooks in
-[tool.nbtf.check.limits."NAME*.ipynb"]. Command-line options override its options, but not its limits.
-"""
+SECONDS = whole_number("seconds")
+"""Reads the time limit of a cell."""
 
 
-def add_options(parser: argparse.ArgumentParser) -> None:
-    """Adds the options."""
-    add = parser.add_argument
-    add("-j", "--jobs", type=_jobs, default=1, metavar="N", help="notebooks to run at once, or auto (default: 1)")
-    add_timeout(parser)
-    add("--gpus", type=gpus, metavar="GPUS", help="simulate GPUs in the kernels, for example 4 or 4xA100-40GB")
-    redirect = "run TensorFlow notebooks on nbtf; compares printed output only, like `nbtf run`"
-    add("--redirect", choices=["tensorflow"], help=redirect)
-    add("--tolerance", type=_share, metavar="SHARE", help="relative tolerance for decimal numbers, for example 1e-6")
-    add("--pictures", type=_share, metavar="SHARE", help="share of pixels that may differ; 1: compare size only")
-    add("--sanitize", type=Path, action="append", metavar="FILE", help="more rules for varying text, in nbval's format")
-    add("--exact", action="store_true", help="do not apply the built-in rules for varying text")
-    add("--lax", action="store_true", default=None, help="compare only cells marked NBVAL_CHECK_OUTPUT")
-    add("--lf", "--last-failed", action="store_true", help="only notebooks that failed last time; all if none did")
-    add("--update", action="store_true", help="save the new outputs of cells that differ, if no cell failed")
-    add("--report", type=Path, metavar="DIR", help="save the executed notebooks in DIR, with a page of the differences")
-    add("--junit", type=Path, metavar="FILE", help="write a JUnit XML report")
-    add("--github", action="store_true", help="annotate the lines of the notebooks in a GitHub workflow")
-    add("--config", type=Path, metavar="FILE", help="read [tool.nbtf.check] from FILE instead of pyproject.toml")
-
-
-def add_timeout(parser: argparse.ArgumentParser, default: int | None = None) -> None:
-    """Adds the option for the time limit of a cell; without a default, the project's settings may set it."""
-    words = f"time limit of a cell in seconds (default: {CELL_SECONDS}; 0: no limit)"
-    parser.add_argument("--timeout", type=_seconds, default=default, metavar="S", help=words)
+def add_command(commands: Any) -> None:
+    """Adds `check` to the commands of `nbtf notebooks`."""
+    types = {"jobs": _jobs, "timeout": SECONDS, "gpus": worded(gpus)}
+    types |= {"tolerance": worded(share), "pictures": worded(share), "lax": {"default": None}}
+    add_parser(commands, "notebooks check", run, **types)
 
 
 def run(chosen: argparse.Namespace) -> int:
@@ -154,7 +117,7 @@ def plan_of(chosen: Any, settings: Settings, paths: Iterable[Path]) -> Plan:
     try:
         if machine is not None:
             gpus(machine)
-    except argparse.ArgumentTypeError as error:
+    except ValueError as error:
         raise CommandError(f"gpus in the settings: {error}") from error
     if redirected not in (None, "tensorflow"):
         raise CommandError(f"redirect in the settings is {redirected!r}; expected 'tensorflow'")
@@ -196,7 +159,7 @@ def gpus(text: str) -> str:
     try:
         machine_from_environment({SIMULATED_GPUS: text})
     except ValueError as error:
-        raise argparse.ArgumentTypeError(str(error).replace(f"{SIMULATED_GPUS} is ", "", 1)) from error
+        raise ValueError(str(error).replace(f"{SIMULATED_GPUS} is ", "", 1)) from error
     return text
 
 
@@ -206,19 +169,3 @@ def _jobs(text: str) -> int:
     if not text.isdecimal() or int(text) == 0:
         raise argparse.ArgumentTypeError(f"expected a number of notebooks or 'auto', got {text!r}")
     return int(text)
-
-
-def _seconds(text: str) -> int:
-    if not text.isdecimal():
-        raise argparse.ArgumentTypeError(f"expected a number of seconds, got {text!r}")
-    return int(text)
-
-
-def _share(text: str) -> float:
-    try:
-        number = float(text)
-    except ValueError:
-        number = math.nan
-    if not 0 <= number < math.inf:
-        raise argparse.ArgumentTypeError(f"expected a number, 0 or more, got {text!r}")
-    return number

@@ -13,19 +13,26 @@ from nbtf.cli.checking.budgets import NOTHING
 
 
 @contextmanager
+def recorded() -> Generator[runtime.Recording]:
+    """Records a block, including the ops of other libraries."""
+    op_watch = OpWatch.of_all()
+    with runtime.recording() as record:
+        op_watch.start_if_possible()
+        try:
+            yield record
+        finally:
+            op_watch.stop()
+
+
+@contextmanager
 def within_limits(marks: Sequence[pytest.Mark]) -> Generator[None]:
     """Records a block, and fails if it broke a marker's limits; an error in the block itself takes precedence.
 
     Args:
       marks: `placement` and `gpu_memory`, with the arguments of `Recording.expect` and `Recording.expect_memory`.
     """
-    op_watch = OpWatch.of_all()
-    with runtime.recording() as record:
-        op_watch.start_if_possible()
-        try:
-            yield
-        finally:
-            op_watch.stop()
+    with recorded() as record:
+        yield
     for mark in marks:
         check = record.expect if mark.name == "placement" else record.expect_memory
         try:

@@ -7,6 +7,7 @@ from html import escape
 from os.path import commonpath
 from pathlib import Path
 
+from nbtf._own_files import own_text
 from nbtf._storage import files
 from nbtf.cli.checking.pictures import PICTURES
 from nbtf.cli.checking.text import last_line, summary, title
@@ -16,18 +17,6 @@ from nbtf.cli.execution import Output
 from nbtf.cli.notebook_file import write
 
 PAGE = "index.html"
-
-_HEAD = """<!doctype html>
-<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
-<title>Checked notebooks</title><style>
-:root { color-scheme: light dark; font-family: system-ui, sans-serif; line-height: 1.45 }
-body { max-width: 70rem; margin: 0 auto; padding: 1rem }
-pre { overflow-x: auto; padding: .6rem; border: 1px solid GrayText; border-radius: 4px; margin: .4rem 0 }
-.was { color: light-dark(#a40e26, #ff8f98) } .is { color: light-dark(#116329, #6fdd8b) }
-.pair { display: flex; flex-wrap: wrap; gap: 1rem } .pair figure { flex: 1 1 20rem; margin: .4rem 0 }
-img { max-width: 100%; background: #fff }
-</style></head><body>
-"""
 
 
 def require_free(folder: Path, paths: Iterable[Path]) -> None:
@@ -81,7 +70,11 @@ def page(verdicts: Sequence[NotebookVerdict], links: Sequence[str]) -> str:
       verdicts: the notebooks' verdicts, in order.
       links: the address of each copy, relative to the page.
     """
-    sections = [_HEAD, "<main><h1>Checked notebooks</h1>", f"<p>{escape(last_line(verdicts))}</p>"]
+    sections = [
+        own_text("nbtf.cli.checking", "report_head.html"),
+        "<main><h1>Checked notebooks</h1>",
+        f"<p>{escape(last_line(verdicts))}</p>",
+    ]
     for verdict, link in zip(verdicts, links, strict=True):
         sections += _of_notebook(verdict, link)
     return "\n".join([*sections, "</main></body></html>\n"])

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from nbtf.cli.execution import Output
+from nbtf.cli.printable import first_line
 
 
 class State(Enum):
@@ -55,9 +56,7 @@ class CellVerdict:
     @property
     def first_line(self) -> str:
         """The first line of code, cut to fit beside the cell's number."""
-        lines = [line.strip() for line in self.source.split("\n") if line.strip()]
-        line = next((line for line in lines if not line.startswith("#")), lines[0] if lines else "")
-        return line if len(line) <= SOURCE_SHOWN else line[: SOURCE_SHOWN - 1] + "…"
+        return first_line(self.source, SOURCE_SHOWN)
 
 
 SOURCE_SHOWN = 60

@@ -104,26 +104,20 @@ def _truth(text: str) -> bool:
     raise ValueError(f"Non-boolean argument to boolean flag: {text}")
 
 
-def DEFINE_string(name: str, default: str | None, help: str | None = None) -> None:  # noqa: N802  # TensorFlow's name
-    """Adds a string flag."""
-    FLAGS.define(name, default, str, help)
+def _definer(reader: Callable[[str], Any], noun: str) -> Callable[..., None]:
+    """Returns the function that adds a flag whose text a reader converts."""
+
+    def define(name: str, default: Any, help: str | None = None) -> None:
+        FLAGS.define(name, default, reader, help)
+
+    define.__doc__ = f"Adds {noun} flag."
+    return define
 
 
-def DEFINE_integer(name: str, default: int | None, help: str | None = None) -> None:  # noqa: N802
-    """Adds an integer flag."""
-    FLAGS.define(name, default, int, help)
-
-
-def DEFINE_float(name: str, default: float | None, help: str | None = None) -> None:  # noqa: N802
-    """Adds a float flag."""
-    FLAGS.define(name, default, float, help)
-
-
-def DEFINE_boolean(name: str, default: bool | None, help: str | None = None) -> None:  # noqa: N802
-    """Adds a Boolean flag, written `--name`, `--noname` or `--name=false`."""
-    FLAGS.define(name, default, _truth, help)
-
-
+DEFINE_string = _definer(str, "a string")
+DEFINE_integer = _definer(int, "an integer")
+DEFINE_float = _definer(float, "a float")
+DEFINE_boolean = _definer(_truth, "a Boolean")
 DEFINE_bool = DEFINE_boolean
 
 

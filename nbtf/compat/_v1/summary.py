@@ -8,6 +8,7 @@ from typing import Any, NoReturn
 
 import nbtf
 from nbtf._graph.tensor import GraphTensor
+from nbtf._missing import of_tensorflow_1 as _missing
 from nbtf._public import public_names as _public_names
 from nbtf._runtime.conversion import as_tensor
 from nbtf._runtime.tensor import Tensor
@@ -16,7 +17,8 @@ from nbtf._storage import summaries
 from nbtf._types import string
 from nbtf.compat._v1._graph.defaults import building
 from nbtf.compat._v1._graph.deferred import Deferred
-from nbtf.compat._v1._surface.absent import refusal
+from nbtf.compat._v1._graph.graph import Graph
+from nbtf.compat._v1._surface.control import add_node
 from nbtf.compat._v1._variables.keys import GraphKeys
 
 
@@ -24,27 +26,24 @@ def __dir__() -> list[str]:
     return _public_names(__name__)
 
 
-Message = Callable[[list[Any]], bytes]
-"""A function that makes a message from the values of tensors."""
+def __getattr__(name: str) -> NoReturn:
+    raise _missing(f"summary.{name}")
 
 
-def _node(type: str, inputs: Sequence[Any], name: str, message: Message) -> GraphTensor:
-    """Returns a string node whose value is the message made from its inputs."""
-    graph = building()
-    assert graph is not None
+def _node(graph: Graph, type: str, inputs: Sequence[Any], name: str, message: Callable[..., bytes]) -> GraphTensor:
+    """Returns a string node whose value is the message made from a list of its inputs' values."""
 
     def written(values: Sequence[Tensor]) -> list[Any]:
         return [as_tensor(message([value.numpy() for value in values]), string)]
 
     with graph.inside():
-        tensors = [as_tensor(value) for value in inputs]
-        graph.settle()
-        shapes_and_dtypes = [(TensorShape(()), string)]
         record = Deferred(type, written, own_gradient=lambda grads: [])
-        return graph.add_known(record, tensors, {}, name, lambda node: shapes_and_dtypes).outputs[0]
+        return add_node(record, inputs, [(TensorShape(()), string)], name).outputs[0]
 
 
-def _add_summary(type: str, name: str, value: Any, collections: Any, family: str | None, message: Any = None) -> Any:
+def _add_summary(
+    type: str, name: str, value: Any, collections: Any, family: str | None, message: Callable[..., bytes] | None = None
+) -> Any:
     graph = building()
     if graph is None:
         return False
@@ -52,7 +51,11 @@ def _add_summary(type: str, name: str, value: Any, collections: Any, family: str
     tag = f"{family}/{tag}" if family else tag
     scope = graph.get_name_scope()
     full_tag = f"{scope}/{tag}" if scope else tag
-    summary = _node(type, [value], tag, lambda values: message(full_tag, *values) if message else b"")
+
+    def written(values: list[Any]) -> bytes:
+        return message(full_tag, *values) if message else b""
+
+    summary = _node(graph, type, [value], tag, written)
     graph.add_to_collections([GraphKeys.SUMMARIES] if collections is None else collections, summary)
     return summary
 
@@ -84,28 +87,6 @@ def image(name: str, tensor: Any, max_outputs: int = 3, collections: Any = None,
     return _add_summary("ImageSummary", name, tensor, collections, family)
 
 
-def audio(
-    name: str,
-    tensor: Any,
-    sample_rate: Any,
-    max_outputs: int = 3,
-    collections: Any = None,
-    family: str | None = None,
-) -> Any:
-    """Returns an empty message, because audio is not written; see `scalar`."""
-    return _add_summary("AudioSummaryV2", name, tensor, collections, family)
-
-
-def text(name: str, tensor: Any, collections: Any = None) -> Any:
-    """Returns a TensorBoard message for text; see `scalar`."""
-    return _add_summary("TensorSummaryV2", name, tensor, collections, None, _text)
-
-
-def tensor_summary(name: str, tensor: Any, collections: Any = None, family: str | None = None, **ignored: Any) -> Any:
-    """Returns a message for a tensor of floats or strings; see `scalar`."""
-    return _add_summary("TensorSummaryV2", name, tensor, collections, family, summaries.tensor)
-
-
 def merge(inputs: Sequence[Any], collections: Any = None, name: str | None = None) -> Any:
     """Returns one message that contains several.
 
@@ -116,10 +97,8 @@ def merge(inputs: Sequence[Any], collections: Any = None, name: str | None = Non
     Raises:
       RuntimeError: if ops run eagerly.
     """
-    graph = building()
-    if graph is None:
-        raise RuntimeError("Merging tf.summary.* ops is not compatible with eager execution. Use tf.contrib.summary.")
-    merged = _node("MergeSummary", list(inputs), name or "Merge/MergeSummary", b"".join)
+    graph = _graph()
+    merged = _node(graph, "MergeSummary", inputs, name or "Merge/MergeSummary", b"".join)
     graph.add_to_collections(collections or (), merged)
     return merged
 
@@ -131,11 +110,15 @@ def merge_all(key: str = GraphKeys.SUMMARIES, scope: str | None = None, name: st
       key: name of the collection.
       scope: prefix of their names; None includes all.
     """
+    messages = _graph().get_collection(key, scope)
+    return merge(messages, name=name) if messages else None
+
+
+def _graph() -> Graph:
     graph = building()
     if graph is None:
         raise RuntimeError("Merging tf.summary.* ops is not compatible with eager execution. Use tf.contrib.summary.")
-    summaries = graph.get_collection(key, scope)
-    return merge(summaries, name=name) if summaries else None
+    return graph
 
 
 class FileWriter(nbtf.summary.SummaryWriter):
@@ -143,8 +126,9 @@ class FileWriter(nbtf.summary.SummaryWriter):
 
     Args:
       logdir: the folder.
-      graph, flush_secs, graph_def, session: accepted for compatibility and ignored.
+      graph: accepted and ignored, because graphs are not written.
       max_queue: number of messages that are buffered before they are written.
+      flush_secs: accepted and ignored.
       filename_suffix: end of the file name.
 
     Raises:
@@ -157,9 +141,7 @@ class FileWriter(nbtf.summary.SummaryWriter):
         graph: Any = None,
         max_queue: int = 10,
         flush_secs: int = 120,
-        graph_def: Any = None,
         filename_suffix: str | None = None,
-        session: Any = None,
     ) -> None:
         """Creates the folder and the file."""
         super().__init__(str(logdir), max_queue, filename_suffix or "")
@@ -191,23 +173,5 @@ class FileWriter(nbtf.summary.SummaryWriter):
     def add_graph(self, graph: Any, global_step: Any = None, graph_def: Any = None) -> None:
         """Does nothing, because graphs are not written."""
 
-    def add_event(self, event: Any) -> None:
-        """Does nothing, because nbtf has no event class."""
-
     def add_run_metadata(self, run_metadata: Any, tag: str, global_step: Any = None) -> None:
         """Does nothing, because run metadata is not written."""
-
-    def add_session_log(self, session_log: Any, global_step: Any = None) -> None:
-        """Does nothing, because nbtf has no session log class."""
-
-    def reopen(self) -> None:
-        """Accepts messages again after `close`."""
-        self._closed = False
-
-
-def _text(tag: str, value: Any) -> bytes:
-    return summaries.tensor(tag, value, "text")
-
-
-def __getattr__(name: str) -> NoReturn:
-    raise refusal(f"summary.{name}")

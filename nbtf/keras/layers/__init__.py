@@ -93,20 +93,18 @@ from nbtf.keras.layers.reshaping import ZeroPadding2D as ZeroPadding2D
 from nbtf.keras.layers.wrappers import Bidirectional as Bidirectional
 from nbtf.keras.layers.wrappers import TimeDistributed as TimeDistributed
 from nbtf.keras.layers.wrappers import Wrapper as Wrapper
+from nbtf.keras.registry import deserialized as _deserialized
+from nbtf.keras.registry import serialized as _serialized
 
 
 def serialize(layer: Layer) -> dict[str, object]:
     """Returns a layer as plain data."""
-    from nbtf.keras.registry import serialized
-
-    return serialized(layer)
+    return _serialized(layer)
 
 
 def deserialize(config: dict[str, object], custom_objects: dict[str, object] | None = None) -> Layer:
     """Creates a layer from the result of `serialize`."""
-    from nbtf.keras.registry import deserialized
-
-    return deserialized(config, custom_objects, globals())
+    return _deserialized(config, custom_objects, globals())
 
 
 def __dir__() -> list[str]:

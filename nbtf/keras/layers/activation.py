@@ -8,22 +8,12 @@ from nbtf import nn
 from nbtf._ops.math.arithmetic import cast, multiply
 from nbtf._runtime.arguments import check_number
 from nbtf.keras import activations
-from nbtf.keras.layers.base import Layer
 from nbtf.keras.layers.input_spec import InputSpec
+from nbtf.keras.layers.same_shape import SameShape
 from nbtf.keras.type_guards import is_list
 
 
-class Elementwise(Layer):
-    """Base class of these layers: without weights, and with results in the shape of the input."""
-
-    _leaf = True
-    supports_masking = True
-
-    def compute_output_shape(self, input_shape: Any) -> Any:
-        return input_shape
-
-
-class ReLU(Elementwise):
+class ReLU(SameShape):
     """Returns the larger of each element and 0.
 
     Args:
@@ -55,7 +45,7 @@ class ReLU(Elementwise):
         return activations.relu(inputs, self.negative_slope, self.max_value, self.threshold)
 
 
-class LeakyReLU(Elementwise):
+class LeakyReLU(SameShape):
     """Returns positive elements unchanged and negative ones times `negative_slope`.
 
     Args:
@@ -85,7 +75,7 @@ class LeakyReLU(Elementwise):
         return nn.leaky_relu(inputs, self.negative_slope)
 
 
-class PReLU(Elementwise):
+class PReLU(SameShape):
     """Returns positive elements unchanged and negative ones times trainable slopes.
 
     Args:
@@ -113,7 +103,6 @@ class PReLU(Elementwise):
         self.alpha: Any = None
 
     def build(self, input_shape: Any) -> None:
-        """Creates the slopes."""
         shape = list(input_shape[1:])
         for axis in self.shared_axes or ():
             shape[axis - 1] = 1
@@ -127,7 +116,7 @@ class PReLU(Elementwise):
         return nn.relu(inputs) - self.alpha.value * nn.relu(-inputs)
 
 
-class ELU(Elementwise):
+class ELU(SameShape):
     """Returns positive elements unchanged and `alpha * (exp(x) - 1)` for negative ones.
 
     Args:
@@ -145,7 +134,7 @@ class ELU(Elementwise):
         return activations.elu(inputs, self.alpha)
 
 
-class Softmax(Elementwise):
+class Softmax(SameShape):
     """Returns positive numbers that add up to 1 along an axis.
 
     Args:

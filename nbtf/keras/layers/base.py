@@ -16,8 +16,8 @@ from nbtf._ops.arrays.shapes import shape
 from nbtf._ops.math.arithmetic import cast
 from nbtf._ops.math.division import divide_no_nan
 from nbtf._ops.trackable import restore_parts
+from nbtf._runtime.lanes import is_watched
 from nbtf._runtime.phases import in_layer
-from nbtf._runtime.scopes import HERE
 from nbtf._runtime.tensor import Tensor
 from nbtf._types import as_dtype
 from nbtf.keras import naming, regularizers
@@ -200,7 +200,7 @@ class Layer(Described, Weights):
                 and getattr(x, "_keras_mask", None) is None
             ):
                 try:
-                    return in_layer(self._name, self.call)(x) if HERE.watched else self.call(x)
+                    return in_layer(self._name, self.call)(x) if is_watched() else self.call(x)
                 except Exception as error:
                     raise failure_of_call(error, self, args, kwargs) from error.__cause__
         return self._call_at_length(args, kwargs)
@@ -227,7 +227,7 @@ class Layer(Described, Weights):
         if masks is not None and self._facts.has_mask and kwargs.get("mask") is None and len(args) < 2:
             kwargs["mask"] = masks
         try:
-            run = in_layer(self._name, self._run) if HERE.watched else self._run
+            run = in_layer(self._name, self._run) if is_watched() else self._run
             outputs = run(*args, **kwargs)
         except Exception as error:
             raise failure_of_call(error, self, args, kwargs) from error.__cause__

@@ -15,6 +15,7 @@ from nbtf._runtime.arguments import check_number
 from nbtf.keras import activations, random
 from nbtf.keras.layers.base import Layer
 from nbtf.keras.layers.described import arguments_of
+from nbtf.keras.registry import deserialized, serialized
 from nbtf.keras.type_guards import is_list
 
 
@@ -300,7 +301,6 @@ class StackedRNNCells(Layer):
         return self.cells[-1].output_size
 
     def build(self, input_shape: Any) -> None:
-        """Builds the cells."""
         shape = tuple(input_shape)
         for cell in self.cells:
             if not cell.built:
@@ -312,7 +312,6 @@ class StackedRNNCells(Layer):
         return [cell.get_initial_state(batch_size=batch_size) for cell in self.cells]
 
     def call(self, inputs: Any, states: Any, training: Any = False) -> Any:
-        """Returns a result and the new states."""
         new_states: list[Any] = []
         for cell, cell_states in zip(self.cells, states, strict=True):
             inputs, new_cell_states = cell(inputs, cell_states, training=training)
@@ -320,12 +319,8 @@ class StackedRNNCells(Layer):
         return inputs, new_states
 
     def get_config(self) -> dict[str, Any]:
-        from nbtf.keras.registry import serialized
-
         return {**super().get_config(), "cells": [serialized(cell) for cell in self.cells]}
 
     @classmethod
     def from_config(cls, config: dict[str, Any]) -> Any:
-        from nbtf.keras.registry import deserialized
-
         return super().from_config({**config, "cells": [deserialized(cell) for cell in config["cells"]]})

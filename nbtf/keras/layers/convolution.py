@@ -346,7 +346,6 @@ class SeparableConv2D(Convolution):
     _config = (*arguments_of(__init__), "bias_initializer", "bias_regularizer", "bias_constraint")
 
     def build(self, input_shape: Any) -> None:
-        """Creates the kernels and the bias."""
         channels = input_shape[self._channels]
         depth_channels = channels * self.depth_multiplier
         shape = (*self.kernel_size, channels, self.depth_multiplier)

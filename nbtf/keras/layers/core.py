@@ -22,6 +22,7 @@ from nbtf.keras.dtypes import standardized
 from nbtf.keras.layers.base import Layer
 from nbtf.keras.layers.described import arguments_of
 from nbtf.keras.layers.input_spec import InputSpec
+from nbtf.keras.layers.same_shape import SameShape
 from nbtf.keras.naming import auto_name
 from nbtf.keras.operation import Node
 from nbtf.keras.registry import serialized
@@ -157,7 +158,6 @@ class Embedding(Layer):
     _config = arguments_of(__init__, "weights")
 
     def build(self, input_shape: Any = None) -> None:
-        """Creates the table."""
         if self.built:
             return
         self.embeddings = self._weight("embeddings", (self.input_dim, self.output_dim))
@@ -176,7 +176,7 @@ class Embedding(Layer):
         return (*input_shape, self.output_dim)
 
 
-class Activation(Layer):
+class Activation(SameShape):
     """Applies a function elementwise.
 
     Args:
@@ -186,9 +186,7 @@ class Activation(Layer):
     array([0., 2.], dtype=float32)
     """
 
-    _leaf = True
     _config = ("activation",)
-    supports_masking = True
 
     def __init__(self, activation: Any, **kwargs: Any) -> None:
         super().__init__(**kwargs)
@@ -196,11 +194,7 @@ class Activation(Layer):
         self.built = True
 
     def call(self, inputs: Any) -> Any:
-        """Applies the function."""
         return self.activation(inputs)
-
-    def compute_output_shape(self, input_shape: Any) -> Any:
-        return input_shape
 
 
 class Lambda(Layer):
@@ -233,7 +227,6 @@ class Lambda(Layer):
         self.built = True
 
     def call(self, inputs: Any, mask: Any = None, training: Any = None) -> Any:
-        """Calls the function."""
         names = self.function.__code__.co_varnames if hasattr(self.function, "__code__") else ()
         options = {name: value for name, value in (("mask", mask), ("training", training)) if name in names}
         return self.function(inputs, **options, **self.arguments)
@@ -272,11 +265,8 @@ class Lambda(Layer):
         return super().from_config({**config, "function": function})
 
 
-class Identity(Layer):
+class Identity(SameShape):
     """Returns its input unchanged."""
-
-    _leaf = True
-    supports_masking = True
 
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(**kwargs)
@@ -284,9 +274,6 @@ class Identity(Layer):
 
     def call(self, inputs: Any) -> Any:
         return inputs
-
-    def compute_output_shape(self, input_shape: Any) -> Any:
-        return input_shape
 
 
 class Masking(Layer):

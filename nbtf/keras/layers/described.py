@@ -143,13 +143,12 @@ class Described:
     @property
     def input(self) -> Any:
         """The symbolic tensor or tensors with which the layer was called."""
-        tensors = self._node(0, "input").input_tensors
-        return tensors[0] if len(tensors) == 1 else tensors
+        return self.get_input_at(0)
 
     @property
     def output(self) -> Any:
         """The symbolic tensor or tensors that the layer returned."""
-        return self._node(0, "output").outputs
+        return self.get_output_at(0)
 
     def get_input_at(self, index: int) -> Any:
         """Returns the input of the call with this index."""

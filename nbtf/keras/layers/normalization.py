@@ -12,13 +12,13 @@ from nbtf._ops.math.magnitude import square
 from nbtf._ops.nn.normalization import layer_normalization
 from nbtf._ops.reductions.sums import reduce_sum
 from nbtf._types import float32
-from nbtf.keras.layers.base import Layer
 from nbtf.keras.layers.described import arguments_of
 from nbtf.keras.layers.input_spec import InputSpec
+from nbtf.keras.layers.same_shape import SameShape
 from nbtf.keras.type_guards import is_list
 
 
-class BatchNormalization(Layer):
+class BatchNormalization(SameShape):
     """Normalizes each channel to mean 0 and variance 1: over the batch in training, otherwise by moving averages.
 
     Args:
@@ -38,9 +38,6 @@ class BatchNormalization(Layer):
     >>> layer.moving_mean.numpy()
     array([0.02], dtype=float32)
     """
-
-    _leaf = True
-    supports_masking = True
 
     def __init__(
         self,
@@ -79,7 +76,6 @@ class BatchNormalization(Layer):
     _config = arguments_of(__init__, "synchronized")
 
     def build(self, input_shape: Any) -> None:
-        """Creates the factor, the offset and the moving averages."""
         channels = input_shape[self.axis]
         shape = (channels,)
         if self.scale:
@@ -137,11 +133,8 @@ class BatchNormalization(Layer):
         length = [x._array.shape[self.axis]]
         return reshape(mean, length), reshape(variance, length)
 
-    def compute_output_shape(self, input_shape: Any) -> Any:
-        return input_shape
 
-
-class LayerNormalization(Layer):
+class LayerNormalization(SameShape):
     """Normalizes the values of each example to mean 0 and variance 1.
 
     Args:
@@ -156,9 +149,6 @@ class LayerNormalization(Layer):
       beta_constraint: constraint applied to the offset after each update.
       gamma_constraint: constraint applied to the factor after each update.
     """
-
-    _leaf = True
-    supports_masking = True
 
     def __init__(
         self,
@@ -191,7 +181,6 @@ class LayerNormalization(Layer):
         return sorted(axis % rank for axis in axes)
 
     def build(self, input_shape: Any) -> None:
-        """Creates the factor and the offset."""
         shape = tuple(input_shape[axis] for axis in self._axes(len(input_shape)))
         if self.scale:
             self.gamma = self._weight("gamma", shape)
@@ -203,6 +192,3 @@ class LayerNormalization(Layer):
         gamma, beta = (None if weight is None else weight.value for weight in (self.gamma, self.beta))
         normalized = layer_normalization(x, gamma, beta, axes=self._axes(x.ndim), epsilon=self.epsilon)
         return normalized if normalized._dtype is inputs._dtype else cast(normalized, inputs._dtype)
-
-    def compute_output_shape(self, input_shape: Any) -> Any:
-        return input_shape

@@ -19,9 +19,10 @@ from nbtf._ops.reductions.means_and_extremes import reduce_max
 from nbtf._ops.reductions.sums import reduce_sum
 from nbtf._runtime.arguments import check_number
 from nbtf.keras.layers.base import Layer
+from nbtf.keras.layers.same_shape import SameShape
 
 
-class Rescaling(Layer):
+class Rescaling(SameShape):
     """Multiplies inputs by a factor and adds an offset.
 
     Args:
@@ -32,9 +33,7 @@ class Rescaling(Layer):
     array([-1.,  1.], dtype=float32)
     """
 
-    _leaf = True
     _config = ("scale", "offset")
-    supports_masking = True
 
     def __init__(self, scale: Any, offset: Any = 0.0, **kwargs: Any) -> None:
         super().__init__(**kwargs)
@@ -45,9 +44,6 @@ class Rescaling(Layer):
     def call(self, inputs: Any) -> Any:
         dtype = self.compute_dtype
         return cast(inputs, dtype) * cast(self.scale, dtype) + cast(self.offset, dtype)
-
-    def compute_output_shape(self, input_shape: Any) -> Any:
-        return input_shape
 
 
 class Normalization(Layer):

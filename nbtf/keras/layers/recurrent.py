@@ -65,7 +65,6 @@ class RNN(Layer):
     _last_states: Any
 
     def build(self, input_shape: Any) -> None:
-        """Builds the cell."""
         shape = input_shape[0] if input_shape.__class__ is list else input_shape
         if isinstance(self.cell, Layer) and not self.cell.built:
             self.cell.build((shape[0], *shape[2:]))
@@ -96,7 +95,6 @@ class RNN(Layer):
     reset_state = reset_states
 
     def call(self, sequences: Any, initial_state: Any = None, mask: Any = None, training: Any = False) -> Any:
-        """Processes the sequences."""
         states = initial_state if initial_state is not None else self._last_states if self.stateful else None
         if states is None:
             states = self.get_initial_state(sequences._array.shape[0])

@@ -9,6 +9,7 @@ from nbtf._runtime.arguments import check_number
 from nbtf.keras import random
 from nbtf.keras.layers.base import Layer
 from nbtf.keras.layers.input_spec import InputSpec, channels_first, data_format_of
+from nbtf.keras.layers.same_shape import SameShape
 from nbtf.keras.regularizers import L1L2
 
 
@@ -20,19 +21,13 @@ def _rate(rate: Any) -> Any:
     return rate
 
 
-class _Random(Layer):
+class _Random(SameShape):
     """Base class of the layers that draw random numbers in training."""
-
-    _leaf = True
-    supports_masking = True
 
     def _begin(self, seed: int | None) -> None:
         self.seed = seed
         self.seed_generator: random.SeedGenerator = random.SeedGenerator(seed)
         self.built = True
-
-    def compute_output_shape(self, input_shape: Any) -> Any:
-        return input_shape
 
 
 class Dropout(_Random):

@@ -109,7 +109,6 @@ class Permute(Layer):
         self.input_spec: Any = InputSpec(ndim=len(self.dims) + 1)
 
     def call(self, inputs: Any) -> Any:
-        """Returns the input with permuted axes."""
         return transpose(inputs, [0, *self.dims])
 
 
@@ -134,7 +133,6 @@ class RepeatVector(Layer):
         self.input_spec: Any = InputSpec(ndim=2)
 
     def call(self, inputs: Any) -> Any:
-        """Returns sequences of repeated vectors."""
         return tile(expand_dims(inputs, 1), [1, self.n, 1])
 
 

@@ -12,12 +12,13 @@ from nbtf import nest
 from nbtf._graph.trial import in_earnest, is_trial
 from nbtf._ops.arrays.creation import is_tensor
 from nbtf._ops.trackable import Trackable
-from nbtf.keras import naming
+from nbtf.keras import constraints, naming, regularizers
 from nbtf.keras.dtypes import DTypePolicy, standardized
 from nbtf.keras.generation import is_legacy, of_keras_2
 from nbtf.keras.initializers import get as initializer_of
 from nbtf.keras.layers.calling import Losses
 from nbtf.keras.layers.tracking import Belonging, Changes, Owned, changed, each_once, owned
+from nbtf.keras.metrics.metric import Mean
 from nbtf.keras.symbolic import KerasTensor
 from nbtf.keras.variables import Variable
 
@@ -78,8 +79,6 @@ class Weights(Belonging, Trackable):
         synchronization: Any = "auto",
         **ignored: Any,
     ) -> Variable:
-        from nbtf.keras import constraints, regularizers
-
         dtype = self.variable_dtype if dtype is None else standardized(dtype)
         if initializer is None:
             initializer = "glorot_uniform" if "float" in dtype else "zeros"
@@ -105,8 +104,6 @@ class Weights(Belonging, Trackable):
 
     def _take_rules(self, name: str, initializer: Any, regularizer: Any = None, constraint: Any = None) -> None:
         """Stores initializer, regularizer and constraint of a weight by name, for `_weight` and `get_config`."""
-        from nbtf.keras import constraints, regularizers
-
         setattr(self, f"{name}_initializer", initializer_of(initializer))
         setattr(self, f"{name}_regularizer", regularizers.get(regularizer))
         setattr(self, f"{name}_constraint", constraints.get(constraint))
@@ -324,8 +321,6 @@ class Weights(Belonging, Trackable):
                     "`metric.update_state()` whenever necessary."
                 )
             )
-        from nbtf.keras.metrics import Mean
-
         followed: dict[str, Any] = self.__dict__.setdefault("_followed", {})
         name = str(name or getattr(value, "name", "metric"))
         if name not in followed:

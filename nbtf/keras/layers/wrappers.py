@@ -133,7 +133,6 @@ class Bidirectional(Wrapper):
     _first_weights: Any
 
     def build(self, input_shape: Any) -> None:
-        """Builds both layers."""
         for layer in (self.forward_layer, self.backward_layer):
             if not layer.built:
                 layer.build(input_shape)

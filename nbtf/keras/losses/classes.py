@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 from nbtf.keras.losses import functions
 from nbtf.keras.losses.loss import FunctionLoss
 
 
-@dataclass(eq=False, repr=False)
 class _Plain(FunctionLoss):
     """Base class of losses without options."""
 
@@ -18,7 +16,6 @@ class _Plain(FunctionLoss):
     dtype: Any = None
 
 
-@dataclass(eq=False, repr=False)
 class MeanSquaredError(_Plain):
     """Computes the mean of squared errors.
 
@@ -26,11 +23,9 @@ class MeanSquaredError(_Plain):
       dtype: dtype of the result; `floatx()` by default.
     """
 
-    name: str = "mean_squared_error"
     fn = functions.mean_squared_error
 
 
-@dataclass(eq=False, repr=False)
 class MeanAbsoluteError(_Plain):
     """Computes the mean of absolute errors.
 
@@ -38,11 +33,9 @@ class MeanAbsoluteError(_Plain):
       dtype: dtype of the result; `floatx()` by default.
     """
 
-    name: str = "mean_absolute_error"
     fn = functions.mean_absolute_error
 
 
-@dataclass(eq=False, repr=False)
 class MeanAbsolutePercentageError(_Plain):
     """Computes the mean of absolute errors in percent of the label.
 
@@ -50,11 +43,9 @@ class MeanAbsolutePercentageError(_Plain):
       dtype: dtype of the result; `floatx()` by default.
     """
 
-    name: str = "mean_absolute_percentage_error"
     fn = functions.mean_absolute_percentage_error
 
 
-@dataclass(eq=False, repr=False)
 class MeanSquaredLogarithmicError(_Plain):
     """Computes the mean of squared errors of logarithms.
 
@@ -62,11 +53,9 @@ class MeanSquaredLogarithmicError(_Plain):
       dtype: dtype of the result; `floatx()` by default.
     """
 
-    name: str = "mean_squared_logarithmic_error"
     fn = functions.mean_squared_logarithmic_error
 
 
-@dataclass(eq=False, repr=False)
 class LogCosh(_Plain):
     """Computes the mean of `log(cosh(error))`.
 
@@ -74,11 +63,9 @@ class LogCosh(_Plain):
       dtype: dtype of the result; `floatx()` by default.
     """
 
-    name: str = "log_cosh"
     fn = functions.log_cosh
 
 
-@dataclass(eq=False, repr=False)
 class Poisson(_Plain):
     """Computes the mean of `y_pred - y_true * log(y_pred)`.
 
@@ -86,11 +73,9 @@ class Poisson(_Plain):
       dtype: dtype of the result; `floatx()` by default.
     """
 
-    name: str = "poisson"
     fn = functions.poisson
 
 
-@dataclass(eq=False, repr=False)
 class KLDivergence(_Plain):
     """Computes the Kullback-Leibler divergence of predictions from labels.
 
@@ -98,11 +83,9 @@ class KLDivergence(_Plain):
       dtype: dtype of the result; `floatx()` by default.
     """
 
-    name: str = "kl_divergence"
     fn = functions.kl_divergence
 
 
-@dataclass(eq=False, repr=False)
 class Hinge(_Plain):
     """Computes the hinge loss, a penalty for answers that are wrong or right by a margin below 1.
 
@@ -110,11 +93,9 @@ class Hinge(_Plain):
       dtype: dtype of the result; `floatx()` by default.
     """
 
-    name: str = "hinge"
     fn = functions.hinge
 
 
-@dataclass(eq=False, repr=False)
 class SquaredHinge(_Plain):
     """Computes the mean of squared hinge losses.
 
@@ -122,11 +103,9 @@ class SquaredHinge(_Plain):
       dtype: dtype of the result; `floatx()` by default.
     """
 
-    name: str = "squared_hinge"
     fn = functions.squared_hinge
 
 
-@dataclass(eq=False, repr=False)
 class CategoricalHinge(_Plain):
     """Computes the hinge loss of classes, a penalty if another class comes within 1 of the right one.
 
@@ -134,11 +113,9 @@ class CategoricalHinge(_Plain):
       dtype: dtype of the result; `floatx()` by default.
     """
 
-    name: str = "categorical_hinge"
     fn = functions.categorical_hinge
 
 
-@dataclass(eq=False, repr=False)
 class Huber(FunctionLoss):
     """Computes a loss that is quadratic for small errors and linear for large ones.
 
@@ -154,7 +131,6 @@ class Huber(FunctionLoss):
     fn = functions.huber
 
 
-@dataclass(eq=False, repr=False)
 class CategoricalCrossentropy(FunctionLoss):
     """Computes the cross entropy of classes whose labels are probabilities or one-hot vectors.
 
@@ -169,12 +145,11 @@ class CategoricalCrossentropy(FunctionLoss):
     label_smoothing: float = 0.0
     axis: int = -1
     reduction: Any = "sum_over_batch_size"
-    name: str = "categorical_crossentropy"
+    name: str = ""
     dtype: Any = None
     fn = functions.categorical_crossentropy
 
 
-@dataclass(eq=False, repr=False)
 class SparseCategoricalCrossentropy(FunctionLoss):
     """Computes the cross entropy of classes whose labels are class numbers.
 
@@ -191,12 +166,11 @@ class SparseCategoricalCrossentropy(FunctionLoss):
     from_logits: bool = False
     ignore_class: int | None = None
     reduction: Any = "sum_over_batch_size"
-    name: str = "sparse_categorical_crossentropy"
+    name: str = ""
     dtype: Any = None
     fn = functions.sparse_categorical_crossentropy
 
 
-@dataclass(eq=False, repr=False)
 class BinaryCrossentropy(FunctionLoss):
     """Computes the cross entropy of yes-or-no answers.
 
@@ -211,12 +185,11 @@ class BinaryCrossentropy(FunctionLoss):
     label_smoothing: float = 0.0
     axis: int = -1
     reduction: Any = "sum_over_batch_size"
-    name: str = "binary_crossentropy"
+    name: str = ""
     dtype: Any = None
     fn = functions.binary_crossentropy
 
 
-@dataclass(eq=False, repr=False)
 class BinaryFocalCrossentropy(FunctionLoss):
     """Computes `BinaryCrossentropy` with a lower weight for easy examples.
 
@@ -237,12 +210,11 @@ class BinaryFocalCrossentropy(FunctionLoss):
     label_smoothing: float = 0.0
     axis: int = -1
     reduction: Any = "sum_over_batch_size"
-    name: str = "binary_focal_crossentropy"
+    name: str = ""
     dtype: Any = None
     fn = functions.binary_focal_crossentropy
 
 
-@dataclass(eq=False, repr=False)
 class CategoricalFocalCrossentropy(FunctionLoss):
     """Computes `CategoricalCrossentropy` with a lower weight for easy examples.
 
@@ -261,12 +233,11 @@ class CategoricalFocalCrossentropy(FunctionLoss):
     label_smoothing: float = 0.0
     axis: int = -1
     reduction: Any = "sum_over_batch_size"
-    name: str = "categorical_focal_crossentropy"
+    name: str = ""
     dtype: Any = None
     fn = functions.categorical_focal_crossentropy
 
 
-@dataclass(eq=False, repr=False)
 class Dice(FunctionLoss):
     """Computes `1 - 2 * sum(y_true * y_pred) / (sum(y_true) + sum(y_pred))`, the Dice loss of regions.
 
@@ -277,12 +248,11 @@ class Dice(FunctionLoss):
 
     axis: Any = None
     reduction: Any = "sum_over_batch_size"
-    name: str = "dice"
+    name: str = ""
     dtype: Any = None
     fn = functions.dice
 
 
-@dataclass(eq=False, repr=False)
 class CosineSimilarity(FunctionLoss):
     """Computes the negative cosine of the angle between labels and predictions: -1 if they point the same way.
 
@@ -293,6 +263,6 @@ class CosineSimilarity(FunctionLoss):
 
     axis: int = -1
     reduction: Any = "sum_over_batch_size"
-    name: str = "cosine_similarity"
+    name: str = ""
     dtype: Any = None
     fn = functions.cosine_similarity

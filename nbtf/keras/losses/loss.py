@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import fields
-from typing import Any, ClassVar
+from typing import Any, ClassVar, dataclass_transform
 
 from nbtf import nest
 from nbtf._ops.arrays.creation import ones_like
@@ -15,7 +15,7 @@ from nbtf._ops.reductions.sums import reduce_sum
 from nbtf._runtime.conversion import as_tensor
 from nbtf._runtime.phases import FORWARD, during
 from nbtf._runtime.tensor import Tensor
-from nbtf.keras.configured import Configured
+from nbtf.keras.configured import Configured, as_options
 from nbtf.keras.dtypes import as_policy, floatx
 from nbtf.keras.naming import auto_name, snake_case
 from nbtf.keras.registry import deserialized, serialized
@@ -95,7 +95,6 @@ class Loss(Configured):
         return tensor if tensor.dtype.name == self.dtype else cast(tensor, self.dtype)
 
     def get_config(self) -> dict[str, Any]:
-        """Returns the constructor arguments as a dictionary."""
         return {"name": self.name, "reduction": self.reduction}
 
 
@@ -129,22 +128,25 @@ class LossFunctionWrapper(Loss):
         return self.fn(y_true, y_pred, **self._fn_kwargs)
 
     def get_config(self) -> dict[str, Any]:
-        """Returns the constructor arguments as a dictionary."""
         function_config = {"fn": serialized(self.fn)} if type(self) is LossFunctionWrapper else {}
         return {**super().get_config(), **function_config, **self._fn_kwargs}
 
     @classmethod
     def from_config(cls, config: dict[str, Any]) -> Loss:
-        """Creates a loss from the result of `get_config`."""
         if "fn" in config:
             config = {**config, "fn": deserialized(config["fn"])}
         return cls(**config)
 
 
+@dataclass_transform(eq_default=False)
 class FunctionLoss(LossFunctionWrapper):
     """Base class of nbtf's own losses: `fn` is the function, and the fields are its options."""
 
     fn: ClassVar[Callable[..., Any]]
+
+    def __init_subclass__(cls) -> None:
+        """Makes the class a dataclass."""
+        as_options(cls, vars(cls).get("fn"))
 
     def __post_init__(self) -> None:
         options: dict[str, Any] = {field.name: getattr(self, field.name) for field in fields(self)}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 from nbtf._ops.arrays.broadcasting import reshape
@@ -76,15 +75,12 @@ def sparse_top_k_categorical_accuracy(y_true: Any, y_pred: Any, k: int = 5, from
 take_symbols(globals())
 
 
-@dataclass(eq=False, repr=False)
 class Accuracy(FunctionMetric):
     """Computes the fraction of predictions that equal their labels."""
 
-    name: str = "accuracy"
     _fn = accuracy
 
 
-@dataclass(eq=False, repr=False)
 class BinaryAccuracy(FunctionMetric):
     """Computes the fraction of yes-or-no answers that are right.
 
@@ -92,20 +88,16 @@ class BinaryAccuracy(FunctionMetric):
       threshold: predictions above this value mean yes; 0.5 by default.
     """
 
-    name: str = "binary_accuracy"
     threshold: float = 0.5
     _fn = binary_accuracy
 
 
-@dataclass(eq=False, repr=False)
 class CategoricalAccuracy(FunctionMetric):
     """Computes the fraction of examples whose largest prediction and largest label are at the same index."""
 
-    name: str = "categorical_accuracy"
     _fn = categorical_accuracy
 
 
-@dataclass(eq=False, repr=False)
 class SparseCategoricalAccuracy(FunctionMetric):
     """Computes the fraction of examples whose largest prediction is that of the right class; labels are class numbers.
 
@@ -114,7 +106,6 @@ class SparseCategoricalAccuracy(FunctionMetric):
     0.5
     """
 
-    name: str = "sparse_categorical_accuracy"
     _fn = sparse_categorical_accuracy
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 from nbtf._ops.math.arithmetic import subtract
@@ -35,39 +34,30 @@ class RootMeanSquaredError(Mean):
         return sqrt(divide_no_nan(as_tensor(self.total), as_tensor(self.count)))
 
 
-@dataclass(eq=False, repr=False)
 class MeanSquaredError(FunctionMetric):
     """Computes the mean of squared errors."""
 
-    name: str = "mean_squared_error"
     _fn = functions.mean_squared_error
 
 
-@dataclass(eq=False, repr=False)
 class MeanAbsoluteError(FunctionMetric):
     """Computes the mean of absolute errors."""
 
-    name: str = "mean_absolute_error"
     _fn = functions.mean_absolute_error
 
 
-@dataclass(eq=False, repr=False)
 class MeanAbsolutePercentageError(FunctionMetric):
     """Computes the mean of absolute errors in percent of the label."""
 
-    name: str = "mean_absolute_percentage_error"
     _fn = functions.mean_absolute_percentage_error
 
 
-@dataclass(eq=False, repr=False)
 class MeanSquaredLogarithmicError(FunctionMetric):
     """Computes the mean of squared errors of logarithms."""
 
-    name: str = "mean_squared_logarithmic_error"
     _fn = functions.mean_squared_logarithmic_error
 
 
-@dataclass(eq=False, repr=False)
 class LogCoshError(FunctionMetric):
     """Computes the mean of `log(cosh(error))`."""
 
@@ -83,7 +73,6 @@ def cosine_similarity(y_true: Any, y_pred: Any, axis: int = -1) -> Tensor:
 take_symbols(globals())
 
 
-@dataclass(eq=False, repr=False)
 class CosineSimilarity(FunctionMetric):
     """Computes the mean cosine of the angle between labels and predictions.
 
@@ -91,52 +80,40 @@ class CosineSimilarity(FunctionMetric):
       axis: axis of the vectors; the last by default.
     """
 
-    name: str = "cosine_similarity"
     axis: int = -1
     _fn = cosine_similarity
 
 
-@dataclass(eq=False, repr=False)
 class KLDivergence(FunctionMetric):
     """Computes the mean Kullback-Leibler divergence of predictions from labels."""
 
-    name: str = "kl_divergence"
     _fn = functions.kl_divergence
 
 
-@dataclass(eq=False, repr=False)
 class Poisson(FunctionMetric):
     """Computes the mean of `y_pred - y_true * log(y_pred)`."""
 
-    name: str = "poisson"
     _fn = functions.poisson
 
 
-@dataclass(eq=False, repr=False)
 class Hinge(FunctionMetric):
     """Computes the mean of `losses.Hinge`."""
 
-    name: str = "hinge"
     _fn = functions.hinge
 
 
-@dataclass(eq=False, repr=False)
 class SquaredHinge(FunctionMetric):
     """Computes the mean of `losses.SquaredHinge`."""
 
-    name: str = "squared_hinge"
     _fn = functions.squared_hinge
 
 
-@dataclass(eq=False, repr=False)
 class CategoricalHinge(FunctionMetric):
     """Computes the mean of `losses.CategoricalHinge`."""
 
-    name: str = "categorical_hinge"
     _fn = functions.categorical_hinge
 
 
-@dataclass(eq=False, repr=False)
 class BinaryCrossentropy(FunctionMetric):
     """Computes the mean cross entropy of yes-or-no answers.
 
@@ -145,13 +122,11 @@ class BinaryCrossentropy(FunctionMetric):
       label_smoothing: fraction of each label to spread over all classes; 0 by default.
     """
 
-    name: str = "binary_crossentropy"
     from_logits: bool = False
     label_smoothing: float = 0
     _fn = functions.binary_crossentropy
 
 
-@dataclass(eq=False, repr=False)
 class CategoricalCrossentropy(FunctionMetric):
     """Computes the mean cross entropy of classes whose labels are probabilities or one-hot vectors.
 
@@ -161,14 +136,12 @@ class CategoricalCrossentropy(FunctionMetric):
       axis: axis of the classes; the last by default.
     """
 
-    name: str = "categorical_crossentropy"
     from_logits: bool = False
     label_smoothing: float = 0
     axis: int = -1
     _fn = functions.categorical_crossentropy
 
 
-@dataclass(eq=False, repr=False)
 class SparseCategoricalCrossentropy(FunctionMetric):
     """Computes the mean cross entropy of classes whose labels are class numbers.
 
@@ -178,7 +151,6 @@ class SparseCategoricalCrossentropy(FunctionMetric):
       axis: axis of the classes; the last by default.
     """
 
-    name: str = "sparse_categorical_crossentropy"
     from_logits: bool = False
     ignore_class: int | None = None
     axis: int = -1

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from copy import deepcopy
 from dataclasses import dataclass, fields
 from types import FunctionType
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, dataclass_transform
 
 from nbtf import distribute
 from nbtf._ops.arrays.creation import ones_like, zeros
@@ -18,6 +18,7 @@ from nbtf._ops.trackable import Trackable
 from nbtf._runtime.conversion import as_tensor
 from nbtf._runtime.phases import METRICS, during
 from nbtf._runtime.tensor import Tensor
+from nbtf.keras.configured import as_options
 from nbtf.keras.dtypes import as_policy, floatx
 from nbtf.keras.initializers import get as initializer_of
 from nbtf.keras.losses.loss import same_rank, weights_like
@@ -247,16 +248,15 @@ class MeanMetricWrapper(Mean):
         super().update_state(values, sample_weight)
 
     def get_config(self) -> dict[str, Any]:
-        """Returns the constructor arguments as a dictionary."""
         function_config = {"fn": serialized(self._fn)} if type(self) is MeanMetricWrapper else {}
         return {**super().get_config(), **function_config, **self._fn_kwargs}
 
     @classmethod
     def from_config(cls, config: dict[str, Any]) -> Metric:
-        """Creates a metric from the result of `get_config`."""
         return cls(**({**config, "fn": deserialized(config["fn"])} if "fn" in config else config))
 
 
+@dataclass_transform(eq_default=False)
 @dataclass(eq=False, repr=False)
 class FunctionMetric(MeanMetricWrapper):
     """Base class of nbtf's own metrics: `fn` is the function, and further fields are its options."""
@@ -264,6 +264,11 @@ class FunctionMetric(MeanMetricWrapper):
     _fn: ClassVar[Callable[..., Any]]
     name: str = ""
     dtype: Any = None
+
+    def __init_subclass__(cls) -> None:
+        """Makes the class a dataclass."""
+        super().__init_subclass__()
+        as_options(cls, cls._fn)
 
     def __post_init__(self) -> None:
         options = {field.name: getattr(self, field.name) for field in fields(self)}

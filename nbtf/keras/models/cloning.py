@@ -6,11 +6,13 @@ import json
 from collections.abc import Callable
 from typing import Any
 
+from nbtf import nest
 from nbtf.keras.layers.core import InputLayer
 from nbtf.keras.models.functional import Functional
 from nbtf.keras.models.sequential import Sequential
-from nbtf.keras.operation import node_of, replace_symbols
+from nbtf.keras.operation import Operator, node_of, replace_symbols
 from nbtf.keras.registry import deserialized
+from nbtf.keras.symbolic import applied
 
 
 def clone_model(
@@ -47,10 +49,12 @@ def _clone_layer(layer: Any) -> Any:
 
 
 def _functional(model: Any, input_tensors: Any, clone: Callable[[Any], Any]) -> Any:
-    from nbtf import nest
-
     flat_inputs: Any = None if input_tensors is None else nest.flatten(input_tensors)
     clones: dict[int, Any] = {}
+
+    def clone_of(tensor: Any) -> Any:
+        return clones[id(tensor)]
+
     for position, symbol in enumerate(model.inputs):
         operation = node_of(symbol).operation
         new_input = _clone_layer(operation).output if isinstance(operation, InputLayer) else None
@@ -62,24 +66,16 @@ def _functional(model: Any, input_tensors: Any, clone: Callable[[Any], Any]) -> 
         copy = copies.setdefault(id(node.operation), None) or clone(node.operation)
         copies[id(node.operation)] = copy
 
-        def new(tensor: Any) -> Any:
-            return clones[id(tensor)]
-
-        args, kwargs = replace_symbols(node.args, new), replace_symbols(node.kwargs, new)
+        args, kwargs = replace_symbols(node.args, clone_of), replace_symbols(node.kwargs, clone_of)
         results = _apply(copy, args, kwargs)
         for original, result in zip(node.output_tensors, nest.flatten(results), strict=True):
             clones[id(original)] = result
 
-    def new_of(tensor: Any) -> Any:
-        return clones[id(tensor)]
-
-    return Functional(replace_symbols(model.input, new_of), replace_symbols(model.output, new_of), name=model.name)
+    inputs, outputs = replace_symbols(model.input, clone_of), replace_symbols(model.output, clone_of)
+    return Functional(inputs, outputs, name=model.name)
 
 
 def _apply(operation: Any, args: Any, kwargs: Any) -> Any:
-    from nbtf.keras.operation import Operator
-    from nbtf.keras.symbolic import applied
-
     return applied(operation, *args, **kwargs) if isinstance(operation, Operator) else operation(*args, **kwargs)
 
 

@@ -16,14 +16,12 @@ from nbtf.keras.generation import is_legacy
 from nbtf.keras.layers.base import Layer
 from nbtf.keras.layers.core import InputLayer
 from nbtf.keras.layers.input_spec import InputSpec
-from nbtf.keras.models.functional_config import functional_config, functional_from_config
+from nbtf.keras.models.functional_config import functional_config
 from nbtf.keras.models.graph import between
 from nbtf.keras.models.model import Model, Trainer
 from nbtf.keras.operation import Node, node_of, replace_symbols
 from nbtf.keras.symbolic import KerasTensor, outputs_of
 from nbtf.keras.type_guards import is_dict, is_list
-
-__all__ = ["Functional", "functional_from_config"]
 
 
 class Functional(Model):
@@ -268,6 +266,9 @@ class Functional(Model):
         "_inputs _outputs _inputs_structure _outputs_structure _operations _nodes _slots _steps _added_losses "
         "_added_metrics".split()
     )
+
+
+Model._functional_class = Functional
 
 
 def fitted(value: Any, symbol: Any) -> Any:

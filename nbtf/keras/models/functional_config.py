@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from nbtf.keras.operation import History, node_of, replace_symbols
+from nbtf.keras.operation import OPERATORS, Operator, node_of, replace_symbols
 from nbtf.keras.registry import deserialized, serialized
+from nbtf.keras.symbolic import applied, is_symbolic
 from nbtf.keras.type_guards import is_dict, is_list
 
 
@@ -133,9 +134,6 @@ def _call_all(pending: list[tuple[Any, Any]], tensor_at: Any) -> None:
 
 
 def _call(layer: Any, args: Any, kwargs: Any) -> None:
-    from nbtf.keras.operation import OPERATORS, Operator
-    from nbtf.keras.symbolic import applied, is_symbolic
-
     if isinstance(layer, Operator):
         # With numbers and strings alone, Python's own operators might never finish: 9**9**9.
         if layer.kind in OPERATORS and not (any(map(is_symbolic, args)) and all(map(_is_numeric, args))):
@@ -178,6 +176,3 @@ def _at(addresses: Any, tensor_at: Any) -> Any:
     if len(addresses) == 3 and isinstance(addresses[0], str):
         return tensor_at(addresses)
     return [_at(address, tensor_at) for address in addresses]
-
-
-__all__ = ["History", "functional_config", "functional_from_config"]

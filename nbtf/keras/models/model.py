@@ -5,11 +5,13 @@ from __future__ import annotations
 import inspect
 import json
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
 from nbtf.keras import naming
 from nbtf.keras.layers.base import Layer
-from nbtf.keras.layers.core import InputLayer
+from nbtf.keras.models.functional_config import functional_from_config
+from nbtf.keras.models.summary import print_summary
+from nbtf.keras.registry import custom_object_scope, serialized
 from nbtf.keras.symbolic import KerasTensor
 from nbtf.keras.training.trainer import Trainer
 from nbtf.keras.type_guards import is_dict, is_list
@@ -27,29 +29,29 @@ class Model(Trainer, Layer):  # pyright: ignore[reportIncompatibleMethodOverride
     (None, 2)
     """
 
+    _functional_class: ClassVar[type[Model]]
+    """The class of models of symbolic tensors, which sets this attribute."""
+
     def __new__(cls, *args: Any, **kwargs: Any) -> Any:
         """Creates a functional model if called with inputs and outputs."""
         if cls is Model and _is_functional(args, kwargs):
-            from nbtf.keras.models.functional import Functional
-
-            return Functional.__new__(Functional, *args, **kwargs)
+            return cls._functional_class.__new__(cls._functional_class, *args, **kwargs)
         return super().__new__(cls, *args, **kwargs)
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         Trainer.__init__(self)
         if _is_functional(args, kwargs):
-            from nbtf.keras.models.functional import Functional
-
-            if not isinstance(self, Functional):
+            functional_base = self._functional_class
+            if not isinstance(self, functional_base):
                 model_class: Any = type(self)
                 functional_class = type(
                     model_class.__name__,
-                    (model_class, Functional),
+                    (model_class, functional_base),
                     {"__module__": model_class.__module__, "__doc__": model_class.__doc__},
                 )
                 functional_class.__qualname__ = model_class.__qualname__
                 object.__setattr__(self, "__class__", functional_class)
-            Functional.__init__(self, *args, **kwargs)  # type: ignore[arg-type]  # `self` is functional now
+            functional_base.__init__(self, *args, **kwargs)
             return
         Layer.__init__(self, *args, **kwargs)
 
@@ -154,8 +156,6 @@ class Model(Trainer, Layer):  # pyright: ignore[reportIncompatibleMethodOverride
           show_trainable: whether to add a column that shows which layers are trainable; false by default.
           layer_range: names of the first and the last layer to show.
         """
-        from nbtf.keras.models.summary import print_summary
-
         print_summary(self, line_length, positions, print_fn, expand_nested, show_trainable, layer_range)
 
     # Saving and loading
@@ -223,12 +223,8 @@ class Model(Trainer, Layer):  # pyright: ignore[reportIncompatibleMethodOverride
           config: result of `get_config`.
           custom_objects: classes and functions by name.
         """
-        from nbtf.keras.registry import custom_object_scope
-
         if {"name", "layers", "input_layers", "output_layers"} <= set(config):
-            from nbtf.keras.models.functional import Functional, functional_from_config
-
-            model_class = Functional if cls is Model else cls
+            model_class = cls._functional_class if cls is Model else cls
             with custom_object_scope(custom_objects or {}):
                 return functional_from_config(model_class, config)
         with custom_object_scope(custom_objects or {}):
@@ -236,8 +232,6 @@ class Model(Trainer, Layer):  # pyright: ignore[reportIncompatibleMethodOverride
 
     def to_json(self, **kwargs: Any) -> str:
         """Returns the config of the model, without its weights, as JSON."""
-        from nbtf.keras.registry import serialized
-
         return json.dumps(serialized(self), **kwargs)
 
 
@@ -272,8 +266,3 @@ def _shapes_of(value: Any) -> Any:
         return [_shapes_of(inner) for inner in value]
     shape = getattr(value, "shape", None)
     return None if shape is None else (None, *tuple(shape)[1:])
-
-
-def is_input(operation: Any) -> bool:
-    """Returns whether an operation is an input of a model."""
-    return isinstance(operation, InputLayer)

@@ -148,7 +148,6 @@ class Sequential(Model):
     # Calling
 
     def call(self, inputs: Any, training: Any = None, mask: Any = None) -> Any:
-        """Passes the input through all layers."""
         x = inputs
         layers = self._sequence
         if self._functional is not None:

@@ -11,7 +11,7 @@ from itertools import chain
 from typing import Any, NamedTuple
 
 from nbtf import distribute
-from nbtf._runtime.scopes import HERE
+from nbtf._runtime.lanes import lane_at
 from nbtf.keras.variables import Variable
 
 
@@ -29,7 +29,7 @@ class Copy(NamedTuple):
 
     def arrays(self) -> list[Any] | None:
         """Returns all arrays if no observer sees the ops that compute them; otherwise None."""
-        if HERE.first is None or not all([weight._device.on_host for weight in self.weights]):
+        if lane_at(None) is None or not all([weight._device.on_host for weight in self.weights]):
             return None
         arrays = [getattr(tensor, "_array", None) for tensor in (*self.variables, *self.grads)]
         return None if any([array is None for array in arrays]) else arrays

@@ -10,7 +10,8 @@ from nbtf._ops.arrays.creation import convert_to_tensor
 from nbtf._ops.math.arithmetic import add, multiply, subtract
 from nbtf._ops.math.exponentials import pow, sqrt
 from nbtf._ops.math.magnitude import abs, clip_by_value, maximum, sign, square
-from nbtf.keras.optimizers.optimizer import Optimizer, Step
+from nbtf.keras.optimizers.averages import Step
+from nbtf.keras.optimizers.optimizer import Optimizer
 
 
 def _bias_correction(beta: float, number: int, variable: Any) -> Any:
@@ -49,7 +50,6 @@ class SGD(Optimizer):
         super().__init__(learning_rate, **kwargs)
 
     def update(self, step: Step, gradient: Any, variable: Any, *slots: Any) -> None:
-        """Updates a weight."""
         change = multiply(gradient, step.rate)
         if not self.momentum:
             variable.assign_sub(change)
@@ -88,7 +88,6 @@ class Adam(Optimizer):
         super().__init__(learning_rate, **kwargs)
 
     def update(self, step: Step, gradient: Any, variable: Any, *slots: Any) -> None:
-        """Updates a weight."""
         mean, squares = slots[0], slots[1]
         rate = _bias_free_rate(step, self.beta_1, self.beta_2, variable)
         mean.assign_add(multiply(subtract(gradient, mean), 1 - self.beta_1))
@@ -144,7 +143,6 @@ class Adamax(_Moments):
     SLOTS: tuple[str, ...] = ("momentum", "norm")
 
     def update(self, step: Step, gradient: Any, variable: Any, *slots: Any) -> None:
-        """Updates a weight."""
         mean, largest = slots
         mean.assign_add(multiply(subtract(gradient, mean), 1 - self.beta_1))
         largest.assign(maximum(multiply(largest, self.beta_2), abs(gradient)))
@@ -177,7 +175,6 @@ class Nadam(_Moments):
         return product
 
     def update(self, step: Step, gradient: Any, variable: Any, *slots: Any) -> None:
-        """Updates a weight."""
         mean, squares = slots
         now, ahead = self._share(step.number), self._share(step.number + 1)
         product = self._product_up_to(step.number)
@@ -221,7 +218,6 @@ class RMSprop(Optimizer):
         super().__init__(learning_rate, **kwargs)
 
     def update(self, step: Step, gradient: Any, variable: Any, *slots: Any) -> None:
-        """Updates a weight."""
         squares = slots[0]
         squares.assign(add(multiply(squares, self.rho), multiply(square(gradient), 1 - self.rho)))
         spread: Any = squares
@@ -265,7 +261,6 @@ class Adagrad(_Accumulating):
         super().__init__(learning_rate, **kwargs)
 
     def update(self, step: Step, gradient: Any, variable: Any, *slots: Any) -> None:
-        """Updates a weight."""
         slots[0].assign_add(square(gradient))
         variable.assign_sub(multiply(gradient, step.rate) / sqrt(add(slots[0], self.epsilon)))
 
@@ -287,7 +282,6 @@ class Adadelta(Optimizer):
         super().__init__(learning_rate, **kwargs)
 
     def update(self, step: Step, gradient: Any, variable: Any, *slots: Any) -> None:
-        """Updates a weight."""
         squares, changes = slots
         squares.assign(add(multiply(squares, self.rho), multiply(square(gradient), 1 - self.rho)))
         change = multiply(multiply(gradient, sqrt(add(changes, self.epsilon)) / sqrt(add(squares, self.epsilon))), -1.0)
@@ -317,7 +311,6 @@ class Lion(Optimizer):
         super().__init__(learning_rate, **kwargs)
 
     def update(self, step: Step, gradient: Any, variable: Any, *slots: Any) -> None:
-        """Updates a weight."""
         direction = sign(add(multiply(slots[0], self.beta_1), multiply(gradient, 1 - self.beta_1)))
         variable.assign_sub(multiply(direction, step.rate))
         slots[0].assign(add(multiply(slots[0], self.beta_2), multiply(gradient, 1 - self.beta_2)))
@@ -381,7 +374,6 @@ class Ftrl(_Accumulating):
         super().__init__(learning_rate, **kwargs)
 
     def update(self, step: Step, gradient: Any, variable: Any, *slots: Any) -> None:
-        """Updates a weight."""
         sums, linear = slots
         power = -self.learning_rate_power
         ridge = self.l2_regularization_strength + self.beta / (2.0 * step.rate)

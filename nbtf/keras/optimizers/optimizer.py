@@ -1,4 +1,4 @@
-"""The base class of optimizers, which keep slots for each weight and update weights by their gradients."""
+"""The base class of optimizers, which update weights by their gradients."""
 
 from __future__ import annotations
 
@@ -6,39 +6,23 @@ import warnings
 from collections.abc import Iterable, Sequence
 from contextlib import nullcontext
 from copy import deepcopy
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 from nbtf import distribute
-from nbtf._graph.trial import in_earnest
-from nbtf._locks import new_lock
-from nbtf._ops.arrays.creation import convert_to_tensor, zeros, zeros_like
 from nbtf._ops.linalg.norms import clip_by_global_norm, clip_by_norm
-from nbtf._ops.math.arithmetic import add, multiply
+from nbtf._ops.math.arithmetic import multiply
 from nbtf._ops.math.magnitude import clip_by_value
-from nbtf._ops.ragged_and_sparse.indexed_slices import IndexedSlices
-from nbtf._ops.trackable import Trackable
-from nbtf._ops.variables.creation import beside
 from nbtf._runtime.context import open_graph
 from nbtf._runtime.device import device
-from nbtf._runtime.phases import SLOTS, UPDATE, during, keeping
+from nbtf._runtime.phases import UPDATE, during
 from nbtf.keras.generation import is_legacy, of_keras_2
 from nbtf.keras.naming import auto_name, checked_name, inside, snake_case
+from nbtf.keras.optimizers.averages import Averages, Step, check_averages, dense
 from nbtf.keras.optimizers.copies import Copy, Leader, bare, copies_of, values_of
 from nbtf.keras.optimizers.schedules import LearningRateSchedule
 from nbtf.keras.optimizers.schedules import deserialize as _schedule_of
 from nbtf.keras.registry import serialized
 from nbtf.keras.variables import Variable
-
-_BUILDING = new_lock()
-"""Shared by all optimizers: they are pickled and copied, and built only once."""
-
-
-class Step(NamedTuple):
-    """The arguments of a formula that concern a step: its number, counted from 1, and the learning rate."""
-
-    number: int
-    rate: float
-
 
 _OPTIONS = (
     "weight_decay clipnorm global_clipnorm clipvalue use_ema ema_momentum ema_overwrite_frequency loss_scale_factor "
@@ -47,7 +31,7 @@ _OPTIONS = (
 """The arguments of every optimizer."""
 
 
-class Optimizer(Trackable):
+class Optimizer(Averages):
     """Base class of optimizers. Subclass it, list the slots kept for each weight in `SLOTS`, and define `update`.
 
     In a replica of a strategy, gradients are first added up over all replicas, and then each replica updates its own
@@ -70,7 +54,6 @@ class Optimizer(Trackable):
       ValueError: if more than one clipping argument is set, or if an argument is unknown.
     """
 
-    SLOTS: tuple[str, ...] = ()
     _config: tuple[str, ...] = ()
     """The attributes that define how an optimizer was created, besides those of all optimizers."""
 
@@ -101,7 +84,7 @@ class Optimizer(Trackable):
         if kwargs:
             error = ValueError(f"Argument(s) not recognized: {kwargs}")
             raise of_keras_2(error) if "lr" in kwargs else error
-        _check_steps(use_ema, ema_momentum, ema_overwrite_frequency, gradient_accumulation_steps)
+        check_averages(use_ema, ema_momentum, ema_overwrite_frequency, gradient_accumulation_steps)
         clips = [clip for clip in (clipnorm, clipvalue, global_clipnorm) if clip is not None]
         if len(clips) > 1:
             raise ValueError(
@@ -114,16 +97,13 @@ class Optimizer(Trackable):
         self.clipvalue: float | None = clipvalue
         self.global_clipnorm: float | None = global_clipnorm
         self.loss_scale_factor: float | None = loss_scale_factor
-        self.use_ema: bool = use_ema
-        self.ema_momentum: float = ema_momentum
-        self.ema_overwrite_frequency: int | None = ema_overwrite_frequency
+        self.use_ema, self.ema_momentum = use_ema, ema_momentum
+        self.ema_overwrite_frequency = ema_overwrite_frequency
         self.gradient_accumulation_steps = gradient_accumulation_steps
         self.built = False
         self._strategy = distribute.get_strategy()
         self._no_decay: list[str] = []
-        self._weights: list[Any] = []
-        self._places: dict[int, int] = {}
-        self._slots: list[list[Variable]] = []
+        self._weights, self._indices, self._slots = [], {}, []
         with inside(self.name):
             self._iterations = Variable(
                 0, dtype="int64", trainable=False, name="iteration", aggregation="only_first_replica"
@@ -195,73 +175,6 @@ class Optimizer(Trackable):
         first = [self._iterations, *([self._rate] if isinstance(self._rate, Variable) else [])]
         return first + [slot for slots in self._slots for slot in slots]
 
-    def build(self, variables: Iterable[Any]) -> None:
-        """Creates the slots of each weight.
-
-        A slot is stored on the device of its weight; in a traced function, on the requested device, as in TensorFlow.
-
-        Args:
-          variables: the weights, as Keras variables or as `tf.Variable`.
-
-        Raises:
-          RuntimeError: if the optimizer was created in the scope of another strategy.
-        """
-        is_traced = open_graph() is not None
-        with _BUILDING, in_earnest():  # threads that share the optimizer may reach their first step at the same time
-            if not self.built:
-                keeping(SLOTS, self._build, list(variables), is_traced)
-
-    def _build(self, weights: list[Any], is_traced: bool) -> None:
-        """Creates all slots before it stores any, so that other threads never see a partly built optimizer."""
-        names = self._slot_names()
-        slots: list[list[Variable]] = []
-        if weights:
-            self.check_strategy()
-        for weight in weights:
-            is_beside = not is_traced and not distribute.has_strategy()
-            with beside(values_of(weight)[0]) if is_beside else nullcontext():
-                slots.append([self._slot(weight, name) for name in names])
-        self._weights, self._slots = weights, slots
-        self._number_weights()
-        self.built: bool = True
-
-    def _number_weights(self) -> None:
-        self._places = {id(bare(weight)): index for index, weight in enumerate(self._weights)}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        """Restores a copy or a pickle, whose weights differ from those of the original."""
-        self.__dict__.update(state)
-        if self.built:
-            self._number_weights()
-
-    def check_strategy(self) -> None:
-        """Checks that slots would be created under the optimizer's own strategy.
-
-        Raises:
-          RuntimeError: if the optimizer was not created in the scope of the current strategy.
-        """
-        if self._slot_names():
-            self._strategy.check_open()
-
-    def _slot_names(self) -> tuple[str, ...]:
-        names = (*self.SLOTS, *(("average",) if self.use_ema else ()))
-        return (*names, "gradient_accumulator") if self.gradient_accumulation_steps else names
-
-    def _slot(self, weight: Any, name: str) -> Variable:
-        """Creates a slot with the shape of a weight."""
-        value = bare(weight)
-        path = getattr(weight, "path", None) or value.name
-        with inside(self.name):
-            return Variable(
-                value.read_value() if name == "average" else self.first(name, value),
-                trainable=False,
-                name=f"{path.replace('/', '_').replace(':', '_')}_{name}",
-            )
-
-    def first(self, slot: str, variable: Any) -> Any:
-        """Returns the initial value of a slot."""
-        return zeros(variable.shape, variable.dtype)
-
     def exclude_from_weight_decay(self, var_list: Any = None, var_names: Sequence[str] | None = None) -> None:
         """Excludes weights from weight decay: the given ones, and those whose names contain a given text."""
         self._no_decay += [*(variable.path for variable in var_list or ()), *(var_names or ())]
@@ -321,23 +234,6 @@ class Optimizer(Trackable):
         # The formulas use Python numbers, such as the step number; unlike the sums, they are not ops of the graph.
         graph.call_with("ApplyGradients", self._apply_sums, self._summed(strategy, grads, weights), list(weights))
 
-    def _check_strategy(self, strategy: Any, weights: Sequence[Any]) -> None:
-        """Checks that weights and optimizer were created for the strategy whose replicas train.
-
-        Raises:
-          RuntimeError: if the slots would belong to another strategy.
-          ValueError: if a slot would belong to a weight outside of any strategy.
-          AssertionError: if a weight has no copy for each replica, and would be updated once per replica.
-        """
-        self.check_strategy()
-        for weight in map(bare, weights):
-            if self.SLOTS and not self.built and not strategy.extended.variable_created_in_scope(weight):
-                raise ValueError(
-                    "`colocate_vars_with` must only be passed a variable created in this "
-                    f"tf.distribute.Strategy.scope(), not: {weight!r}"
-                )
-            strategy._copies_of(weight)
-
     def _summed(self, strategy: Any, grads: Sequence[Any], weights: Sequence[Any]) -> list[Any]:
         """Returns the gradients, added up over the replicas."""
         sums = list(grads)
@@ -355,15 +251,6 @@ class Optimizer(Trackable):
             (grad, self._slot_of(weight)) for grad, weight in zip(grads, weights, strict=True) if grad is not None
         ]
         self._apply_here([grad for grad, _ in grads_and_slots], [slot for _, slot in grads_and_slots])
-
-    def _slot_of(self, weight: Any) -> int:
-        slot = self._places.get(id(bare(weight)))
-        if slot is None:
-            raise ValueError(
-                f"Unknown variable: {weight}. This optimizer can only be called for the variables it was originally "
-                "built with. When working with a new set of variables, you should recreate a new optimizer instance."
-            )
-        return slot
 
     def _apply_here(self, grads: Sequence[Any], slots: Sequence[int]) -> None:
         number = int(self._iterations.numpy()) + 1
@@ -405,7 +292,7 @@ class Optimizer(Trackable):
     def _change(self, step: Step, names: list[Any], grads: list[Any], weights: list[Any], slots: list[Any]) -> None:
         """Updates the copies of all weights on one device."""
         slot_count = len(self.SLOTS)
-        grads = self._clipped([_dense(grad) for grad in grads])
+        grads = self._clipped([dense(grad) for grad in grads])
         for name, grad, weight, weight_slots in zip(names, grads, weights, slots, strict=True):
             if self.loss_scale_factor is not None:
                 grad = multiply(grad, 1.0 / self.loss_scale_factor)
@@ -418,12 +305,6 @@ class Optimizer(Trackable):
             if constraint is not None:
                 weight.assign(constraint(weight.value()))
 
-    def _average(self, step: Step, weight: Any, average: Any) -> None:
-        momentum = 0.0 if step.number == 1 else self.ema_momentum
-        average.assign(add(multiply(average, momentum), multiply(weight, 1.0 - momentum)))
-        if self.ema_overwrite_frequency and step.number % self.ema_overwrite_frequency == 0:
-            weight.assign(average.value())
-
     def _decays(self, path: str) -> bool:
         return not any(text in path for text in self._no_decay)
 
@@ -435,18 +316,6 @@ class Optimizer(Trackable):
         if self.clipvalue is not None:
             return [clip_by_value(grad, -self.clipvalue, self.clipvalue) for grad in grads]
         return grads
-
-    def _accumulated(self, grads: Sequence[Any], slot_indices: Sequence[int], number: int, every: int) -> list[Any]:
-        """Returns the mean of the last gradients if a step is due, and an empty list otherwise."""
-        last = number % every == 0
-        means: list[Any] = []
-        for grad, slot_index in zip(grads, slot_indices, strict=True):
-            sums = self._slots[slot_index][-1]
-            sums.value.assign_add(grad if isinstance(grad, distribute.DistributedValues) else _dense(grad))
-            if last:
-                means.append(multiply(sums.value, 1.0 / every))
-                sums.value.assign(zeros_like(sums.value))
-        return means
 
     def update(self, step: Step, gradient: Any, variable: Any, *slots: Any) -> None:
         """Updates one weight in place by the formula of the optimizer.
@@ -491,13 +360,6 @@ class Optimizer(Trackable):
         """Returns the loss multiplied by `loss_scale_factor`, for computing gradients."""
         return loss if self.loss_scale_factor is None else multiply(loss, self.loss_scale_factor)
 
-    def finalize_variable_values(self, var_list: Any) -> None:
-        """Sets the weights to their averages at the end of training, if averages are kept."""
-        if self.use_ema:
-            for weight in var_list:
-                average = self._slots[self._slot_of(weight)][len(self.SLOTS)]
-                bare(weight).assign(bare(average).read_value())
-
     # ---- Saving
 
     def save_own_variables(self, store: dict[str, Any]) -> None:
@@ -521,22 +383,3 @@ class Optimizer(Trackable):
         """Creates an optimizer from the result of `get_config`."""
         rate = config.get("learning_rate")
         return cls(**({**config, "learning_rate": _schedule_of(rate)} if isinstance(rate, dict) else config))
-
-
-def _check_steps(use_ema: bool, momentum: Any, frequency: Any, accumulated: Any) -> None:
-    """Checks the arguments for averages and accumulated gradients."""
-    if accumulated and accumulated < 2:
-        raise ValueError(
-            "`gradient_accumulation_steps` must be an integer >= 2. "
-            f"Received: gradient_accumulation_steps={accumulated}"
-        )
-    if use_ema and not 0 <= momentum <= 1:
-        raise ValueError(f"`ema_momentum` must be in the range [0, 1]. Received: ema_momentum={momentum}")
-    if use_ema and frequency and (not isinstance(frequency, int) or frequency < 1):
-        raise ValueError(
-            f"`ema_overwrite_frequency` must be an integer >= 1 or None. Received: ema_overwrite_frequency={frequency}"
-        )
-
-
-def _dense(grad: Any) -> Any:
-    return convert_to_tensor(grad) if isinstance(grad, IndexedSlices) else grad

@@ -25,7 +25,6 @@ class LearningRateSchedule(Configured):
         )
 
     def get_config(self) -> dict[str, Any]:
-        """Returns the constructor arguments as a dictionary."""
         if not fields(self):
             name = type(self).__name__
             raise NotImplementedError(

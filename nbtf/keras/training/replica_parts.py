@@ -12,8 +12,8 @@ from nbtf._ops.arrays.identity import identity
 from nbtf._ops.variables.variable import Variable as TensorVariable
 from nbtf._runtime.blocks import call_variable
 from nbtf._runtime.conversion import as_tensor, constant_of
+from nbtf._runtime.lanes import lane_at
 from nbtf._runtime.phases import INPUT, during
-from nbtf._runtime.scopes import HERE
 from nbtf._runtime.tensor import Tensor
 from nbtf.distribute.datasets import part_of
 from nbtf.distribute.values import mapped
@@ -81,7 +81,7 @@ def place_batch(batch: Any) -> Any:
         return tuple([place_batch(item) for item in batch])
     if batch_class is Tensor:
         # Unless ops simply run on the CPU, one copy to the device is cheaper than one for each use.
-        return batch if HERE.device is not None else identity(batch)
+        return batch if lane_at(None) is not None else identity(batch)
     if is_list(batch) or is_dict(batch):
         return mapped(place_batch, batch)
     return batch if batch is None or not isinstance(batch, float | int | bool | str | np.generic) else as_tensor(batch)

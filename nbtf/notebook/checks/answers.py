@@ -95,6 +95,17 @@ def verdict(name: str, names: Mapping[str, Any]) -> Verdict:
         return Verdict(False, phrase("raised", error=type(error).__name__, message=first_line))
 
 
+def judged(is_right: bool, report: str, hint: str) -> Verdict:
+    """Returns the verdict with a report, followed by the hint of a name if the answer is not right."""
+    return Verdict(is_right, report if is_right else phrase("sentences", first=report, second=phrase(hint)))
+
+
+def all_three(answer: Mapping[Any, Any], really: Mapping[str, Any], text: str) -> Verdict:
+    """Returns the verdict on three values by name; the text lists the wrong ones."""
+    wrong = [name for name in really if answer.get(name) != really[name]]
+    return Verdict(False, phrase(text, names=listed(wrong))) if wrong else Verdict(True, phrase("allThree"))
+
+
 def short_device(tensor: Any) -> str:
     """Returns the short name of a tensor's device, such as `GPU:1`; `no device` for other values."""
     full = getattr(tensor, "device", "")

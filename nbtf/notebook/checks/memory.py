@@ -8,8 +8,8 @@ from typing import Any
 
 import nbtf as tf
 from nbtf._devices.exhausted import SHORTAGES
-from nbtf.notebook.checks.answers import Answers, Verdict, exercise, short_device
-from nbtf.notebook.checks.wording import listed, phrase
+from nbtf.notebook.checks.answers import Answers, Verdict, all_three, exercise, judged, short_device
+from nbtf.notebook.checks.wording import phrase
 
 _MIB = 2**20
 
@@ -46,10 +46,7 @@ def causes(answers: Answers) -> Verdict:
     """The named causes of three errors are those in the error messages."""
     answer: dict[Any, Any] = answers.read("causes", dict)
     really = {name: _cause(_message_of(answers.call(name))) for name in ("first", "second", "third")}
-    wrong = [name for name in really if answer.get(name) != really[name]]
-    if wrong:
-        return Verdict(False, phrase("wrongCauses", names=listed(wrong)))
-    return Verdict(True, phrase("allThree"))
+    return all_three(answer, really, "wrongCauses")
 
 
 def _message_of(function: Callable[[], object]) -> str:
@@ -115,4 +112,4 @@ def fractions(answers: Answers) -> Verdict:
     right = limits[0] >= 4500 and limits[1] >= 6500 and sum(limits) <= 12288
     first, second, total = map(str, (*limits, sum(limits)))
     report = phrase("fractions", first=first, second=second, total=total)
-    return Verdict(right, report if right else phrase("sentences", first=report, second=phrase("fractionsGoal")))
+    return judged(right, report, "fractionsGoal")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import nbtf as tf
-from nbtf.notebook.checks.answers import Answers, Verdict, exercise, short_device
+from nbtf.notebook.checks.answers import Answers, Verdict, exercise, judged, short_device
 from nbtf.notebook.checks.wording import listed, phrase
 
 
@@ -82,9 +82,7 @@ def copies(answers: Answers) -> Verdict:
     right = is_tensor and result.shape == [16, 16] and bool(tf.reduce_all(tf.equal(result, 100.0)))
     device = short_device(result)
     report = phrase("sameResult" if right else "otherResult", n=moved, device=device)
-    if right and device == "GPU:1" and moved == 2:
-        return Verdict(True, report)
-    return Verdict(False, phrase("sentences", first=report, second=phrase("twoCopies")))
+    return judged(right and device == "GPU:1" and moved == 2, report, "twoCopies")
 
 
 @exercise
@@ -99,8 +97,7 @@ def without(answers: Answers) -> Verdict:
     report = tf.runtime.in_words("MatMul", device, reasons[0])
     by_hand = "tf.device" in report and "cell" not in report
     right = device == "GPU:1" and not by_hand
-    answer = phrase("productRan", report=report)
-    return Verdict(right, answer if right else phrase("sentences", first=answer, second=phrase("withoutDevice")))
+    return judged(right, phrase("productRan", report=report), "withoutDevice")
 
 
 @exercise

@@ -1,4 +1,4 @@
-"""Checks of the lessons about towers, replicas and sessions, and about whether a GPU is used."""
+"""Checks of the lessons about several GPUs: towers, replicas, sessions, whether a GPU is used, and lost machines."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 import nbtf as tf
-from nbtf.notebook.checks.answers import Answers, Verdict, exercise, short_device
+from nbtf.notebook.checks.answers import Answers, Verdict, all_three, exercise, judged, short_device
 from nbtf.notebook.checks.wording import listed, phrase
 
 
@@ -22,17 +22,12 @@ def share(answers: Answers) -> Verdict:
     with tf.runtime.recording() as attempt:
         result = compute(gpus, pairs)
     counts = Counter(device for op, device in attempt.ops if op == "MatMul")
-    total, device = _value(result), short_device(result)
+    total, device = result.numpy().tolist() if isinstance(result, tf.Tensor) else result, short_device(result)
     share_texts = [phrase("onDevice", n=count, device=name) for name, count in sorted(counts.items())]
     shares = listed(share_texts) or phrase("noneComputed")
     if counts == {"GPU:0": 4, "GPU:1": 4} and total == [[56.0, 56.0]] * 2 and device == "CPU:0":
         return Verdict(True, phrase("shares", shares=shares))
     return Verdict(False, phrase("sharesAndSum", shares=shares, total=total, device=device))
-
-
-def _value(result: Any) -> Any:
-    """Returns the numbers of a tensor, or any other value unchanged."""
-    return result.numpy().tolist() if isinstance(result, tf.Tensor) else result
 
 
 @exercise
@@ -70,9 +65,7 @@ def one_crossing(answers: Answers) -> Verdict:
     if any(copy.numpy().tolist() != x.numpy().tolist() for copy in copies):
         return Verdict(False, phrase("otherValues"))
     crossing = sum("/task:1/" not in source for source, target, _ in attempt.copies if "/task:1/" in target)
-    report = phrase("crossings", n=crossing)
-    right = crossing == 1
-    return Verdict(right, report if right else phrase("sentences", first=report, second=phrase("oneCrossing")))
+    return judged(crossing == 1, phrase("crossings", n=crossing), "oneCrossing")
 
 
 @exercise
@@ -102,7 +95,28 @@ def rung(answers: Answers) -> Verdict:
     computers: dict[str, dict[str, Any]] = answers.read("computers", dict)
     ladder: Callable[..., str] = answers.call("ladder")
     really = {name: ladder(**computer).split(" | ")[0] for name, computer in computers.items()}
-    wrong = [name for name in really if rungs.get(name) != really[name]]
-    if wrong:
-        return Verdict(False, phrase("wrongRungs", names=listed(wrong)))
-    return Verdict(True, phrase("allThree"))
+    return all_three(rungs, really, "wrongRungs")
+
+
+@exercise
+def rescue(answers: Answers) -> Verdict:
+    """All weights come from copies that are left; tried on three hosts, each of which is lost once."""
+    function = answers.call("rescue")
+    tf.runtime.restart()
+    tf.runtime.simulate_cluster(hosts=3, gpus=1, model="H100")
+    for number in range(3):
+        lost = f"/job:worker/replica:0/task:{number}"
+        with tf.distribute.MultiWorkerMirroredStrategy().scope():
+            model = tf.keras.Sequential([tf.keras.layers.Input((2,)), tf.keras.layers.Dense(3)])
+        expected = [weight.numpy() for weight in model.weights]
+        for weight in model.weights:
+            for copy in weight.value.values:
+                if copy.device.startswith(lost):  # unreadable, so that a wrong answer is noticed
+                    with tf.device(copy.device):
+                        copy.assign(np.full(copy.shape, np.nan))
+        arrays: list[Any] = list(function(model, lost))
+        if len(arrays) != len(expected):
+            return Verdict(False, phrase("weightsReturned", n=len(expected), got=len(arrays)))
+        if not all(np.array_equal(array, weight) for array, weight in zip(arrays, expected, strict=True)):
+            return Verdict(False, phrase("lostValueRead", number=number))
+    return Verdict(True, phrase("rescued"))

@@ -6,8 +6,8 @@ import itertools
 from typing import Any
 
 import nbtf as tf
-from nbtf.notebook.checks.answers import Answers, Verdict, exercise
-from nbtf.notebook.checks.wording import listed, phrase
+from nbtf.notebook.checks.answers import Answers, Verdict, all_three, exercise, judged
+from nbtf.notebook.checks.wording import phrase
 
 _SIZE = 512
 """Rows and columns of the model that is trained: 1 MiB."""
@@ -35,9 +35,8 @@ def honest_timer(answers: Answers) -> Verdict:
     measured = [float(measure(_Card(), seconds)) for seconds in (1e-3, 1e-6)]
     expected = [1e-3, 10e-6]
     report = phrase("timeFound", ms=f"{1e3 * measured[0]:.3g}")
-    if not all(target <= time < 1.05 * target for time, target in zip(measured, expected, strict=True)):
-        return Verdict(False, phrase("sentences", first=report, second=phrase("timeGoal")))
-    return Verdict(True, report)
+    right = all(target <= time < 1.05 * target for time, target in zip(measured, expected, strict=True))
+    return judged(right, report, "timeGoal")
 
 
 @exercise
@@ -50,10 +49,7 @@ def training_bytes(answers: Answers) -> Verdict:
         "Adam": tf.keras.optimizers.Adam(),
     }
     really = {name: _bytes_per_parameter(optimizer) for name, optimizer in optimizers.items()}
-    wrong = [name for name in really if answer.get(name) != really[name]]
-    if wrong:
-        return Verdict(False, phrase("wrongBytes", names=listed(wrong)))
-    return Verdict(True, phrase("allThree"))
+    return all_three(answer, really, "wrongBytes")
 
 
 def _bytes_per_parameter(optimizer: Any) -> int:

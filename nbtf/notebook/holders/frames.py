@@ -2,25 +2,16 @@
 
 from __future__ import annotations
 
+import types
 from collections.abc import Iterator
 from functools import partial
-from types import (
-    AsyncGeneratorType,
-    CellType,
-    CoroutineType,
-    FrameType,
-    FunctionType,
-    GeneratorType,
-    MethodType,
-    TracebackType,
-)
 from typing import Any
 
 from nbtf.notebook.holders.introspection import class_dict, is_ours, items_of, kind_of, locals_of
 from nbtf.notebook.holders.reference import OURS, Reference, key_text
 
 
-def of_function(obj: FunctionType) -> Iterator[tuple[object, Reference]]:
+def of_function(obj: types.FunctionType) -> Iterator[tuple[object, Reference]]:
     """Yields what a function keeps alive: its closure and its defaults."""
     code = obj.__code__
     yield obj.__closure__, Reference(role="closure", names=code.co_freevars)
@@ -30,16 +21,10 @@ def of_function(obj: FunctionType) -> Iterator[tuple[object, Reference]]:
     yield obj.__kwdefaults__, Reference(role="keyword defaults")
 
 
-def closure(obj: Any, names: tuple[str, ...]) -> Iterator[tuple[object, Reference]]:
-    """Yields the cells of a closure."""
-    for index, cell in enumerate(obj):
-        yield cell, Reference(f".<closure> {names[index] if index < len(names) else index}")
-
-
-def defaults(obj: Any, names: tuple[str, ...]) -> Iterator[tuple[object, Reference]]:
-    """Yields the defaults of arguments."""
-    for index, value in enumerate(obj):
-        yield value, Reference(f".<default> {names[index] if index < len(names) else index}")
+def entries(noun: str, obj: Any, names: tuple[str, ...]) -> Iterator[tuple[object, Reference]]:
+    """Yields the cells of a closure, or the defaults of arguments."""
+    for index, entry in enumerate(obj):
+        yield entry, Reference(f".<{noun}> {names[index] if index < len(names) else index}")
 
 
 def keyword_defaults(obj: Any, _: tuple[str, ...]) -> Iterator[tuple[object, Reference]]:
@@ -48,7 +33,7 @@ def keyword_defaults(obj: Any, _: tuple[str, ...]) -> Iterator[tuple[object, Ref
         yield value, Reference(f".<default> {name}")
 
 
-def of_cell(obj: CellType) -> Iterator[tuple[object, Reference]]:
+def of_cell(obj: types.CellType) -> Iterator[tuple[object, Reference]]:
     """Yields the value of a closure variable."""
     try:
         yield obj.cell_contents, Reference()
@@ -56,7 +41,7 @@ def of_cell(obj: CellType) -> Iterator[tuple[object, Reference]]:
         return
 
 
-def of_method(obj: MethodType) -> Iterator[tuple[object, Reference]]:
+def of_method(obj: types.MethodType) -> Iterator[tuple[object, Reference]]:
     """Yields the object to which a method is bound."""
     yield obj.__self__, Reference(".__self__", ".__self__")
     yield obj.__func__, Reference(".__func__", ".__func__")
@@ -72,7 +57,7 @@ def of_partial(obj: Any) -> Iterator[tuple[object, Reference]]:
 # Frames
 
 
-def of_frame(obj: FrameType) -> Iterator[tuple[object, Reference]]:
+def of_frame(obj: types.FrameType) -> Iterator[tuple[object, Reference]]:
     """Yields a frame's local variables, and the frame that called it."""
     function = function_of(obj)
     for name, value in locals_of(obj).items():
@@ -82,7 +67,7 @@ def of_frame(obj: FrameType) -> Iterator[tuple[object, Reference]]:
     yield obj.f_back, Reference()
 
 
-def function_of(frame: FrameType) -> str:
+def function_of(frame: types.FrameType) -> str:
     """Returns the displayed name of a frame's function."""
     return f"{OURS if is_ours(frame) else ''}`{frame.f_code.co_qualname}`"
 
@@ -105,11 +90,15 @@ def of_generator(obj: Any) -> Iterator[tuple[object, Reference]]:
 
 _FRAMES = tuple(
     (cls, class_dict(cls)[name])
-    for cls, name in ((GeneratorType, "gi_frame"), (CoroutineType, "cr_frame"), (AsyncGeneratorType, "ag_frame"))
+    for cls, name in (
+        (types.GeneratorType, "gi_frame"),
+        (types.CoroutineType, "cr_frame"),
+        (types.AsyncGeneratorType, "ag_frame"),
+    )
 )
 
 
-def of_traceback(obj: TracebackType) -> Iterator[tuple[object, Reference]]:
+def of_traceback(obj: types.TracebackType) -> Iterator[tuple[object, Reference]]:
     """Yields the frames of a traceback."""
     yield obj.tb_frame, Reference()
     yield obj.tb_next, Reference()

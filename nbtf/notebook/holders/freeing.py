@@ -39,8 +39,8 @@ class Freeing:
         is_late: Callable[[], bool],
     ) -> None:
         """Stores the families, the frames that forgetting the last error clears, the user's variables, and the time."""
-        self._families, self._variables, self._late = families, variables, is_late
-        self._forgotten = {id(frame) for frame in forgotten}
+        self.families, self.variables, self.is_late = families, variables, is_late
+        self.forgotten = {id(frame) for frame in forgotten}
 
     def lines(self, numbers: Collection[int], all_items: bool = False) -> list[str] | None:
         """Returns the lines that free objects, in the order in which to run them.
@@ -52,7 +52,7 @@ class Freeing:
         Returns:
           None if the objects would stay alive or time ran out; an empty list if they are freed when the cell ends.
         """
-        cut = _Cut(self._families, self._forgotten, self._variables, all_items, self._late)
+        cut = _Cut(self, all_items)
         try:
             for number in numbers:
                 if not cut.goes_with_freed(number):
@@ -72,17 +72,11 @@ def _in_order(lines: Collection[str]) -> list[str]:
 class _Cut:
     """The lines for one piece, as they are found."""
 
-    def __init__(
-        self,
-        families: Families,
-        forgotten: Collection[int],
-        variables: Mapping[str, object],
-        all_items: bool,
-        is_late: Callable[[], bool],
-    ) -> None:
-        self._families, self._names, self._graph = families, families.names, families.names.graph
-        self._forgotten, self._variables = forgotten, variables
-        self._whole, self._late = all_items, is_late
+    def __init__(self, freeing: Freeing, all_items: bool) -> None:
+        self._families, self._names = freeing.families, freeing.families.names
+        self._graph = self._names.graph
+        self._forgotten, self._variables, self._late = freeing.forgotten, freeing.variables, freeing.is_late
+        self._whole = all_items
         self._freed: set[int] = set()
         self._being_freed: set[int] = set()
         self.lines: dict[str, None] = {}

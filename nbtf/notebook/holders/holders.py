@@ -15,10 +15,9 @@ from nbtf.notebook.holders.families import Families
 from nbtf.notebook.holders.freeing import Freeing
 from nbtf.notebook.holders.garbage import Piece, garbage
 from nbtf.notebook.holders.introspection import class_name, items_of, kind_of, names_in, running_frames
-from nbtf.notebook.holders.names import MOVING, OUTPUTS, UNDERSCORES, AccessPath, Names
+from nbtf.notebook.holders.names import MOVING, OUTPUTS, UNDERSCORES, AccessPath, Names, in_users_words
 from nbtf.notebook.holders.reference import Reference
 from nbtf.notebook.holders.search import Graph, Kind, Root, users_modules
-from nbtf.notebook.holders.torch_names import in_users_words
 from nbtf.notebook.session import Session
 
 Modules = list[tuple[str, ModuleType]]
@@ -99,7 +98,7 @@ class Holders:
     @property
     def looked(self) -> int:
         """The number of objects searched."""
-        return self._graph.looked
+        return len(self._graph.objects)
 
     @property
     def finished(self) -> bool:
@@ -119,7 +118,9 @@ class Holders:
         first, *other_numbers = numbers
         names = self._names.of(first)
         views = [path for number in other_numbers for path in self._names.of(number)]
-        unknown = self._is_shared_by_others(piece) or not self._all_references_known(numbers)
+        unknown = self._is_shared_by_others(piece) or not all(
+            self._graph.counts[number] == len(self._graph.into[number]) for number in numbers
+        )
         return Held(names, views, unknown)
 
     def owner(self, piece: Piece) -> Held | Item | None:
@@ -163,9 +164,6 @@ class Holders:
 
     def _is_shared_by_others(self, piece: Piece) -> bool:
         return self._holdings[piece].sharers not in (len(self.by_piece[piece]), UNKNOWN)
-
-    def _all_references_known(self, numbers: list[int]) -> bool:
-        return all(self._graph.counts[number] == len(self._graph.into[number]) for number in numbers)
 
 
 def holder_names(session: Session, seconds: float) -> tuple[dict[Piece, str], bool]:

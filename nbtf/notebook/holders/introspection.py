@@ -4,20 +4,13 @@ from __future__ import annotations
 
 import inspect
 import sys
+import types
 from collections.abc import Iterator, Mapping
-from types import (
-    FrameType,
-    GetSetDescriptorType,
-    MemberDescriptorType,
-    MethodDescriptorType,
-    ModuleType,
-    WrapperDescriptorType,
-)
 from typing import Any
 
 _CLASS_DICT, _CLASS_NAME, _MRO = (type.__dict__[name].__get__ for name in ("__dict__", "__name__", "__mro__"))
 _GET: Any = vars(dict)["get"]
-_MODULE_DICT: Any = vars(ModuleType)["__dict__"].__get__
+_MODULE_DICT: Any = vars(types.ModuleType)["__dict__"].__get__
 
 
 def kind_of(obj: object) -> type[Any]:
@@ -35,7 +28,7 @@ def items_of(obj: Any) -> list[tuple[Any, Any]]:
     return list(dict.items(obj))  # pyright: ignore[reportUnknownArgumentType, reportUnknownMemberType]
 
 
-def names_in(module: ModuleType) -> dict[str, Any]:
+def names_in(module: types.ModuleType) -> dict[str, Any]:
     """Returns the namespace of a module, bypassing overridden methods."""
     return _MODULE_DICT(module)
 
@@ -86,7 +79,7 @@ def is_plain(cls: type, *methods: str) -> bool:
     return all(any(type(defined(cls, name)) is method_type for method_type in _PLAIN) for name in methods)
 
 
-_PLAIN = (WrapperDescriptorType, MethodDescriptorType, type(None))
+_PLAIN = (types.WrapperDescriptorType, types.MethodDescriptorType, type(None))
 """Types of methods written in C: mostly wrappers; `dict.__getitem__` and `list.__getitem__` are methods."""
 
 
@@ -94,7 +87,7 @@ def attributes_of(obj: Any) -> Any:
     """Returns the dictionary of an object's attributes; None if it has none."""
     for base in _MRO(type(obj)):
         descriptor: Any = class_dict(base).get("__dict__")
-        if type(descriptor) is GetSetDescriptorType or type(descriptor) is MemberDescriptorType:
+        if type(descriptor) is types.GetSetDescriptorType or type(descriptor) is types.MemberDescriptorType:
             names: Any = descriptor.__get__(obj)
             return names if issubclass(type(names), dict) else None
     return None
@@ -105,14 +98,14 @@ def slots_of(obj: Any) -> Iterator[tuple[str, Any]]:
     for base in _MRO(type(obj)):
         names = class_dict(base)
         for name, slot in names.items() if "__slots__" in names else ():
-            if type(slot) is MemberDescriptorType:
+            if type(slot) is types.MemberDescriptorType:
                 try:
                     yield name, slot.__get__(obj)
                 except AttributeError:  # the slot is empty
                     continue
 
 
-def locals_of(frame: FrameType) -> dict[str, Any]:
+def locals_of(frame: types.FrameType) -> dict[str, Any]:
     """Returns the local variables of a function's frame; an empty dictionary for frames of modules and classes.
 
     Up to Python 3.12, asking creates a dictionary that stays with the frame and keeps its contents alive. It is emptied
@@ -131,11 +124,11 @@ def locals_of(frame: FrameType) -> dict[str, Any]:
     return variables
 
 
-def running_frames() -> list[FrameType]:
+def running_frames() -> list[types.FrameType]:
     """Returns the running frames of all threads, without nbtf's own: one of them would contain itself."""
-    frames: list[FrameType] = []
+    frames: list[types.FrameType] = []
     for frame in list(sys._current_frames().values()):
-        caller: FrameType | None = frame
+        caller: types.FrameType | None = frame
         while caller is not None:
             if not is_ours(caller):
                 frames.append(caller)
@@ -144,7 +137,7 @@ def running_frames() -> list[FrameType]:
     return frames
 
 
-def is_ours(frame: FrameType) -> bool:
+def is_ours(frame: types.FrameType) -> bool:
     """Returns whether a frame belongs to one of nbtf's functions."""
     module = _GET(frame.f_globals, "__name__")
     return type(module) is str and module.partition(".")[0] == "nbtf"

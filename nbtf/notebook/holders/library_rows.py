@@ -11,8 +11,7 @@ from nbtf._counts import counted
 from nbtf.notebook.holders.containers import Entry, Gather, Row, merge
 from nbtf.notebook.holders.garbage import Piece
 from nbtf.notebook.holders.holders import Holders
-from nbtf.notebook.holders.names import AccessPath
-from nbtf.notebook.holders.torch_names import IN_MODULE, tidy
+from nbtf.notebook.holders.names import IN_MODULE, AccessPath, tidy
 
 _NAMES = 10
 """Maximum number of an array's names to show."""

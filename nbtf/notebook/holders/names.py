@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from itertools import islice
 from types import AsyncGeneratorType, CoroutineType, FrameType, GeneratorType, ModuleType, TracebackType
 from typing import Any, NamedTuple
@@ -77,22 +77,13 @@ class AccessPath(NamedTuple):
           stem_of: number of the object, if the path is for what is inside it rather than for itself.
         """
         code, pattern = reference.code, reference.pattern
-        return AccessPath(
-            self.body + reference.text,
-            None if self.code is None or code is None else self.code + code,
-            self.prefix,
-            self.suffix,
-            self.pattern + (reference.text if pattern is None else pattern),
-            self.rank,
-            self.origin,
-            self.needs,
-            reference.role if stem_of is None else "",
-            reference.names if stem_of is None else (),
-            self.via if stem_of is None else (*self.via[-32:], stem_of),
-            self.owner,
-            self.seal,
-            self.root,
-            self.noun,
+        return self._replace(
+            body=self.body + reference.text,
+            code=None if self.code is None or code is None else self.code + code,
+            pattern=self.pattern + (reference.text if pattern is None else pattern),
+            role=reference.role if stem_of is None else "",
+            names=reference.names if stem_of is None else (),
+            via=self.via if stem_of is None else (*self.via[-32:], stem_of),
         )
 
     @property
@@ -318,25 +309,9 @@ def _variable(name: str) -> AccessPath:
     return AccessPath(f"globals()[{text}]", f"globals()[{text}]" if is_code else None, pattern=text)
 
 
-def _output(name: str) -> AccessPath:
-    return AccessPath(f"Out[{name}]", f"Out[{name}]", pattern=f"Out[{name}]", rank=OUTPUTS)
-
-
 def _moving(_: str) -> AccessPath:
     text = f"one of {', '.join(MOVING)}"
     return AccessPath(text, pattern=text, rank=UNDERSCORES)
-
-
-def _kept_path(code: str) -> AccessPath:
-    return AccessPath(f"{code} (kept by IPython)", code, pattern=code, rank=LAST)
-
-
-def _result(name: str) -> AccessPath:
-    return AccessPath("the result of the last cell, until this one ends", pattern=name, rank=LAST)
-
-
-def _error(name: str) -> AccessPath:
-    return AccessPath("last error", pattern=name, origin="last error")
 
 
 def _module(name: str) -> AccessPath:
@@ -345,17 +320,41 @@ def _module(name: str) -> AccessPath:
     return AccessPath(name, name if is_loaded else None, pattern=name, needs=name)
 
 
-def _running(name: str) -> AccessPath:
-    return AccessPath(name, pattern=name, origin="running")
-
-
 _ROOTS: dict[str, Callable[[str], AccessPath]] = {
     "variable": _variable,
-    "output": _output,
+    "output": lambda name: AccessPath(f"Out[{name}]", f"Out[{name}]", pattern=f"Out[{name}]", rank=OUTPUTS),
     "moving": _moving,
-    "kept": _kept_path,
-    "result": _result,
-    "error": _error,
+    "kept": lambda code: AccessPath(f"{code} (kept by IPython)", code, pattern=code, rank=LAST),
+    "result": lambda name: AccessPath("the result of the last cell, until this one ends", pattern=name, rank=LAST),
+    "error": lambda name: AccessPath("last error", pattern=name, origin="last error"),
     "module": _module,
-    "running": _running,
+    "running": lambda name: AccessPath(name, pattern=name, origin="running"),
 }
+
+
+IN_MODULE = re.compile(r"\._(?:modules|parameters|buffers)\['")
+
+_STATE = re.compile(r"(.+)\.state\[<\w+>\]\['(\w+)'\]")
+
+
+def tidy(name: str) -> str:
+    """Returns a name as users write it, without the dictionaries in which PyTorch keeps a module's parts.
+
+    >>> tidy("model._modules['seq']._modules['0']._parameters['weight']")
+    'model.seq[0].weight'
+    """
+    name = re.sub(r"\._modules\['(\d+)'\]", r"[\1]", name)
+    return re.sub(r"\._(?:modules|parameters|buffers)\['([^\W\d]\w*)'\]", r".\1", name)
+
+
+def in_users_words(names: Sequence[str]) -> list[str]:
+    """Returns the most informative of a tensor's names: those of module parts, if there are any.
+
+    >>> in_users_words(["adam.param_groups[0]['params'][0]", "model._modules['0']._parameters['weight']"])
+    ['model[0].weight']
+    >>> in_users_words(["adam.state[<Parameter>]['exp_avg']"])
+    ['adam: exp_avg']
+    """
+    in_modules = [tidy(name) for name in names if IN_MODULE.search(name)]
+    states = [f"{match[1]}: {match[2]}" for match in map(_STATE.fullmatch, names) if match is not None]
+    return in_modules or states or [tidy(name) for name in names]

@@ -134,8 +134,8 @@ _ROLES: dict[str, Any] = {
     "layers": attributes.layers,
     "runner": attributes.runner,
     "nodes": attributes.nodes,
-    "closure": frames.closure,
-    "defaults": frames.defaults,
+    "closure": partial(frames.entries, "closure"),
+    "defaults": partial(frames.entries, "default"),
     "keyword defaults": frames.keyword_defaults,
     "locals": frames.as_locals,
 }

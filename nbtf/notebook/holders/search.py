@@ -115,11 +115,6 @@ class Graph:
         self.finished: bool = number == len(objects) and not long_lists
         self._count()
 
-    @property
-    def looked(self) -> int:
-        """The number of objects found."""
-        return len(self.objects)
-
     def _leading(self, first: int, numbers: dict[int, int]) -> tuple[int, bool]:
         """Returns where a run of tensors and variables ends, and whether any of them leads anywhere.
 

@@ -19,7 +19,7 @@ from nbtf.notebook.holders.garbage import Piece
 from nbtf.notebook.holders.holders import Held, Holders, Item
 from nbtf.notebook.holders.names import WEIGHTS
 from nbtf.notebook.session import Session, say
-from nbtf.notebook.tables import MOST_ROWS, NOTHING, Column, Table, size
+from nbtf.notebook.tables import MOST_ROWS, NOTHING, Column, Table, sizes, texts
 
 SECONDS = 10.0
 """Maximum duration of a search. For 100,000 tensors, finding holders and the lines that free them takes six seconds."""
@@ -40,10 +40,9 @@ def _joined(lines: list[str] | None) -> str:
 
 
 COLUMNS = (
-    Column("holder", "holder"),
-    Column("device", "device"),
-    Column("nbytes", "bytes", size, number=True),
-    Column("tensor", "tensor"),
+    *texts("holder", "device"),
+    *sizes(nbytes="bytes"),
+    *texts("tensor"),
     Column("op", "made by"),
     Column("code", "code line"),
     Column("frees", "frees it", _joined),

@@ -8,7 +8,7 @@ from difflib import SequenceMatcher, get_close_matches
 
 from nbtf.notebook.checks.wording import listed, phrase
 from nbtf.notebook.magics.cell_magics import add_line_magic
-from nbtf.notebook.magics.options import Options
+from nbtf.notebook.magics.options import options_of
 from nbtf.notebook.session import Session, say
 
 _LIKE = 0.6
@@ -18,13 +18,7 @@ _LETTER = re.compile(r"\(?[a-zA-Z]\)?")
 
 def add_check_magic(session: Session) -> None:
     """Adds the magic."""
-    options = Options("%check", "Check your answer to an exercise or question. A wrong answer does not fail the cell.")
-    options.add_argument(
-        "name",
-        metavar="NAME",
-        nargs="*",
-        help="an exercise, or a question and your choice, such as four_gpus b; without NAME, list the exercises",
-    )
+    options = options_of("%check")
     add_line_magic(session, "check", options, lambda chosen: _answer(session, chosen))
 
 
@@ -75,8 +69,8 @@ def _names(checks: list[str]) -> str:
 def exercise_names() -> list[str]:
     """Returns the names of the exercises, in the order of the lessons."""
     # Imported late: these modules load models and strategies, which only tutorials need.
-    from nbtf.notebook.checks import lost_workers, memory, placement, several_gpus, training
+    from nbtf.notebook.checks import memory, placement, several_gpus, training
     from nbtf.notebook.checks.answers import CHECKS
 
-    modules = [module.__name__ for module in (placement, memory, several_gpus, lost_workers, training)]
+    modules = [module.__name__ for module in (placement, memory, several_gpus, training)]
     return sorted(CHECKS, key=lambda name: modules.index(CHECKS[name].__module__))

@@ -11,9 +11,9 @@ from IPython.core.error import UsageError
 from nbtf import config, distribute, errors, runtime
 from nbtf._counts import counted
 from nbtf.notebook.magics.cell_magics import add_line_magic
-from nbtf.notebook.magics.options import Options, typed
+from nbtf.notebook.magics.options import options_of
 from nbtf.notebook.session import Session, say
-from nbtf.notebook.tables import Column, Table, size
+from nbtf.notebook.tables import Column, Table, sizes, texts
 
 _NUMBERS = ("worker", "gpus", "chief", "ps")
 _TEXTS = ("model", "memory")
@@ -24,30 +24,18 @@ def _seconds(silent: float) -> str:
 
 
 TASKS = (
-    Column("task", "task"),
-    Column("state", "state"),
-    Column("host", "host"),
-    Column("process", "process"),
+    *texts("task", "state", "host", "process"),
     Column("devices", "devices", ", ".join),
     Column("silent", "last signal", _seconds, number=True),
     Column("waiting", "unanswered", number=True),
     Column("tensors", "tensors", number=True),
-    Column("bytes_sent", "sent", size, number=True),
-    Column("bytes_received", "received", size, number=True),
+    *sizes(bytes_sent="sent", bytes_received="received"),
 )
 
 
 def add_cluster_magic(session: Session) -> None:
     """Adds the magic; a cluster that it has started ends with the session."""
-    options = Options("%cluster", "Start real processes on this computer as tasks of a cluster, and show their state.")
-    options.add_argument("action", metavar="ACTION", choices=("start", "status", "stop"), help="start, status or stop")
-    options.add_argument(
-        "settings",
-        metavar="NAME=VALUE",
-        nargs="*",
-        type=typed(_setting),
-        help=f"settings for start: {', '.join((*_NUMBERS, *_TEXTS))}, for example worker=2 gpus=2 model=T4",
-    )
+    options = options_of("%cluster", settings=_setting)
     started = _Started()
     session.on_stop(started.stop)
     add_line_magic(session, "cluster", options, lambda chosen: _answer(started, chosen))

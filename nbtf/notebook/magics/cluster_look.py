@@ -8,31 +8,20 @@ from typing import Any
 from IPython.core.error import UsageError
 
 from nbtf import errors, runtime
-from nbtf.notebook.memory_table import percent
+from nbtf.notebook.memory_table import percent, share_of
 from nbtf.notebook.session import Session
-from nbtf.notebook.tables import Column, Table, size
-
-CLUSTER_HELP = "show a Dask cluster: the address of its scheduler, or the variable that holds its client"
+from nbtf.notebook.tables import Column, Table, sizes, texts
 
 CARDS = (
-    Column("host", "host"),
-    Column("device", "device"),
-    Column("kind", "kind"),
-    Column("model", "model"),
-    Column("in_use", "in use", size, number=True),
+    *texts("host", "device", "kind", "model"),
+    *sizes(in_use="in use"),
     Column("percent", "of all", percent),
-    Column("memory", "memory", size, number=True),
+    *sizes(memory="memory"),
     Column("utilization", "busy %", number=True),
     Column("processes", "processes", number=True),
 )
 
-HOLDERS = (
-    Column("holder", "holder"),
-    Column("host", "host"),
-    Column("device", "device"),
-    Column("nbytes", "bytes", size, number=True),
-    Column("tensor", "tensor"),
-)
+HOLDERS = (*texts("holder", "host", "device"), *sizes(nbytes="bytes"), *texts("tensor"))
 
 
 def look_of(magic: str, session: Session, words: str) -> runtime.ClusterLook:
@@ -87,17 +76,16 @@ def _rows(host: runtime.HostReport) -> Iterator[dict[str, Any]]:
     for card in host.cards:
         yield {"host": host.host, "device": f"card {card.number}", "kind": "real", "model": card.name} | {
             "in_use": card.used,
-            "percent": 100 * card.used / card.total if card.used is not None and card.total else None,
+            "percent": share_of(card.used, card.total),
             "memory": card.total,
             "utilization": card.utilization,
             "processes": None if card.processes is None else len(card.processes),
         }
     for worker in host.workers:
         for device in worker.devices:
-            limit, used = device.memory_limit, device.in_use
             yield {"host": host.host, "device": f"{worker.worker} {device.name}", "model": device.model} | {
                 "kind": "simulated" if device.simulated else "real",
-                "in_use": used,
-                "percent": 100 * used / limit if used is not None and limit else None,
-                "memory": limit,
+                "in_use": device.in_use,
+                "percent": share_of(device.in_use, device.memory_limit),
+                "memory": device.memory_limit,
             }

@@ -13,33 +13,17 @@ from nbtf.notebook.device_names import AUTO, full_name, label, require, short
 from nbtf.notebook.library_watch import library_watch_of
 from nbtf.notebook.magics.cell_magics import CellMagics, add_line_magic
 from nbtf.notebook.magics.library_devices import also_on, library_names
-from nbtf.notebook.magics.options import Options, typed
+from nbtf.notebook.magics.options import options_of
 from nbtf.notebook.magics.placement_log import Printer
 from nbtf.notebook.session import Ending, Session, Undo, say
-
-SPEC_HELP = "GPU:1, cuda:1, /CPU:0, /job:localhost/replica:0/task:0/device:GPU:1, or auto for the automatic placement"
 
 
 def add_device_magics(session: Session, cells: CellMagics, printer: Printer) -> None:
     """Adds both magics."""
-    of_cell = Options("%%device", "Run this cell on a device, as inside `with tf.device(SPEC):`.")
-    of_cell.add_argument("spec", metavar="SPEC", type=typed(full_name), help=SPEC_HELP)
-    soft = of_cell.add_mutually_exclusive_group()
-    soft.add_argument("--soft", action="store_true", help="run an op on another device if this one cannot run it")
-    soft.add_argument("--hard", action="store_true", help="raise an error for an op that this device cannot run")
-    of_cell.add_argument("--log", action="store_true", help="print where each op of this cell runs")
-    of_cell.add_argument("--summary", action="store_true", help="print one line at the end: ops, memory, copies")
-    names = typed(library_names)
-    of_cell.add_argument(
-        "--also", metavar="LIBRARIES", type=names, help="use the same GPU in these libraries, such as cupy,torch"
-    )
+    of_cell = options_of("%%device", spec=full_name, also=library_names)
     cells.add("device", of_cell, lambda chosen: _begin(session, printer, chosen))
 
-    of_session = Options(
-        "%device", "Without SPEC, return the current device. With SPEC, run the ops of all later cells there."
-    )
-    of_session.add_argument("spec", metavar="SPEC", type=typed(_spelt), nargs="?", help=SPEC_HELP)
-    add_line_magic(session, "device", of_session, lambda chosen: _device(session, chosen.spec))
+    add_line_magic(session, "device", options_of("%device", spec=_spelt), lambda chosen: _device(session, chosen.spec))
 
 
 # %%device

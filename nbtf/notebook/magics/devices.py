@@ -11,25 +11,15 @@ from IPython.core.error import UsageError
 from nbtf._counts import counted
 from nbtf.notebook.device_table import logical, physical
 from nbtf.notebook.magics.cell_magics import add_line_magic
-from nbtf.notebook.magics.cluster_look import CLUSTER_HELP, cards, look_of, picture
-from nbtf.notebook.magics.options import Options
+from nbtf.notebook.magics.cluster_look import cards, look_of, picture
+from nbtf.notebook.magics.options import options_of
 from nbtf.notebook.session import Session, say
 from nbtf.notebook.views.live import live
 
 
 def add_devices_magic(session: Session) -> None:
     """Adds the magic."""
-    options = Options("%devices", "Return a table of the devices. It starts no device and fixes no configuration.")
-    choices = options.add_mutually_exclusive_group()
-    choices.add_argument("--physical", action="store_true", help="list one row per card, including hidden cards")
-    choices.add_argument("--map", action="store_true", help="draw a map: what ran where and why, and what was copied")
-    choices.add_argument("--live", action="store_true", help="open a live map that shows ops and copies of cells")
-    choices.add_argument(
-        "--save", metavar="FILE", help="save a timeline of ops and memory since %%load_ext nbtf as an HTML page"
-    )
-    options.add_argument("--all", action="store_true", help="show all rows of the table, even of a thousand devices")
-    options.add_argument("--cluster", metavar="CLUSTER", help=CLUSTER_HELP)
-    options.add_argument("--here", action="store_true", help="with --live: show the view in this cell, not in a panel")
+    options = options_of("%devices")
     add_line_magic(session, "devices", options, lambda chosen: _answer(session, chosen))
 
 

@@ -6,7 +6,7 @@ JSON is one object: `schema`; `devices`, each with `name`, `simulated` and `mode
 events and how many of the oldest are missing; `events`, oldest first. CSV has a line for each event, with the schema in
 its first column. In CSV, text that a spreadsheet would compute (it begins with `=`, `+`, `-` or `@`) gets a leading
 apostrophe, which spreadsheets hide. Fields that an event lacks are left out of JSON and empty in CSV.
-The page `.github/EVENTS.md` describes each field, and `export_schema.py` its type.
+The page `.github/EVENTS.md` describes each field, and `events.schema.json` its type.
 """
 
 from __future__ import annotations
@@ -18,8 +18,10 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from nbtf import runtime
+from nbtf._own_files import own_json
 from nbtf._storage.spreadsheets import as_cell
 from nbtf.notebook.magics.trace import trace_events
+from nbtf.notebook.views.steps import reason_in_words
 
 SCHEMA = "nbtf-events/1"
 FORMATS = ("csv", "json", "chrome")
@@ -28,6 +30,21 @@ FIELDS = (
     "start region offset size largest_free limit holder library "
     "source target copy pinned function trace cause arguments differences code node replica phase layer"
 ).split()
+
+
+def export_schema() -> dict[str, Any]:
+    """Returns the JSON Schema of the files that `%placement_log export FILE.json` writes.
+
+    Fields that it does not name are allowed, because later versions may add some.
+
+    >>> schema = export_schema()
+    >>> schema["properties"]["schema"]
+    {'const': 'nbtf-events/1'}
+    >>> sorted(schema["$defs"])[:3]
+    ['allocated', 'copied', 'executed']
+    """
+    return own_json("nbtf.notebook.magics", "events.schema.json")
+
 
 CodeLine = Callable[[runtime.Site], str]
 
@@ -55,9 +72,8 @@ def _plain(event: runtime.Event, code_line: CodeLine) -> dict[str, Any]:
     """Returns an event as plain values, without absent fields."""
     fields: dict[str, Any] = {"kind": "", "seq": event.seq, "time": event.time}
     if isinstance(event, runtime.OpPlaced):
-        words = runtime.in_words(event.op, event.device, event.reason).partition(": ")[2]
         fields |= {"kind": "placed", "op": event.op, "device": event.device}
-        fields |= {"reason": event.reason.kind, "why": words}
+        fields |= {"reason": event.reason.kind, "why": reason_in_words(event.op, event.device, event.reason)}
     elif isinstance(event, runtime.OpExecuted):
         fields |= {"kind": "executed", "op": event.op, "device": event.device}
         fields |= {"outputs": [output._asdict() for output in event.outputs], "seconds": event.seconds}

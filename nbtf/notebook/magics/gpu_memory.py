@@ -11,10 +11,10 @@ from nbtf import config, runtime
 from nbtf.notebook.device_names import full_name, require, short
 from nbtf.notebook.holders.table import add_hint, build_table, forget
 from nbtf.notebook.magics.cell_magics import CellMagics, add_line_magic, has_option
-from nbtf.notebook.magics.cluster_look import CLUSTER_HELP, cards, holders, look_of
+from nbtf.notebook.magics.cluster_look import cards, holders, look_of
 from nbtf.notebook.magics.compiled import plan_of
-from nbtf.notebook.magics.options import Options, add_without, typed
-from nbtf.notebook.magics.predict import add_prediction, predicted
+from nbtf.notebook.magics.options import options_of
+from nbtf.notebook.magics.predict import PREDICTION, predicted
 from nbtf.notebook.memory_table import gpus_named, table
 from nbtf.notebook.session import Session, say
 from nbtf.notebook.views.live import live
@@ -23,30 +23,11 @@ from nbtf.notebook.views.live import live
 def add_memory_magics(session: Session, cells: CellMagics) -> None:
     """Adds both magics."""
     add_hint(session)
-    now = Options("%gpu_memory", "Return the memory in use on each GPU, as its allocator counts it.")
-    now.add_argument("spec", metavar="SPEC", type=typed(full_name), nargs="*", help="show only these GPUs")
-    now.add_argument("--reset-peak", action="store_true", help="reset the peak to the memory in use now")
-    choices = now.add_mutually_exclusive_group()
-    choices.add_argument("--live", action="store_true", help="open a live view of the memory while cells run")
-    now.add_argument("--here", action="store_true", help="with --live: show the view in this cell, not in a panel")
-    choices.add_argument("--who", action="store_true", help="list what holds the memory, and the line that frees it")
-    now.add_argument("--all", action="store_true", help="show all rows; with --who, each tensor of a list or a model")
-    drawn: Any = {"dest": "picture", "action": "store_const"}
-    choices.add_argument("--plane", **drawn, const="plane", help="draw what was stored where, and what did not fit")
-    choices.add_argument("--stacked", **drawn, const="stacked", help="draw memory by purpose over time")
-    choices.add_argument("--treemap", **drawn, const="treemap", help="draw what holds the memory at the peak, by size")
-    choices.add_argument("--compiled", metavar="NAME", help="show the memory that JAX planned for a compiled function")
-    now.add_argument("--cluster", metavar="CLUSTER", help=CLUSTER_HELP)
-    now.add_argument("--forget-last-error", action="store_true", help="free what the last error keeps alive")
+    now = options_of("%gpu_memory", spec=full_name)
     add_line_magic(session, "gpu_memory", now, lambda chosen: _of_cluster_or_here(session, chosen))
 
-    of_cell = Options("%%gpu_memory", "Print the memory that this cell used on each GPU, and check it.")
-    sized = typed(runtime.size_in_bytes)
-    of_cell.add_argument("--at-most", metavar="SIZE", type=sized, help="fail if a peak is higher, for example 512MiB")
-    of_cell.add_argument("--kept", metavar="SIZE", type=sized, help="fail if memory in use grows by more than SIZE")
-
-    add_without(of_cell)
-    add_prediction(of_cell)
+    sizes = {"at_most": runtime.size_in_bytes, "kept": runtime.size_in_bytes}
+    of_cell = options_of("%%gpu_memory", **sizes, **PREDICTION)
 
     def begin(chosen: Any) -> None:
         session.record_cell(lambda record, failed: _report(record, failed, chosen))

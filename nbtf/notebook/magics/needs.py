@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib.util
 
 from nbtf.notebook.magics.cell_magics import CellMagics
-from nbtf.notebook.magics.options import Options, typed
+from nbtf.notebook.magics.options import options_of
 from nbtf.notebook.session import say
 
 _NAMES = {"cupy": "CuPy", "jax": "JAX", "torch": "PyTorch"}
@@ -13,10 +13,7 @@ _NAMES = {"cupy": "CuPy", "jax": "JAX", "torch": "PyTorch"}
 
 def add_needs_magic(cells: CellMagics) -> None:
     """Adds the magic."""
-    options = Options("%%needs", "Run this cell only if these modules are installed. Otherwise, print one line.")
-    options.add_argument(
-        "modules", metavar="MODULE", nargs="+", type=typed(_module), help="a module that the cell needs, such as torch"
-    )
+    options = options_of("%%needs", modules=_module)
     cells.add(
         "needs",
         options,

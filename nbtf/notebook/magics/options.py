@@ -10,6 +10,8 @@ from typing import Any, NoReturn
 
 from IPython.core.error import UsageError
 
+from nbtf._arguments import add_arguments, in_one_text
+from nbtf._own_files import own_json
 from nbtf.notebook.session import say
 
 _LIKE = 0.7
@@ -106,18 +108,15 @@ def typed(convert: Callable[[str], Any]) -> Callable[[str], Any]:
     return converted
 
 
-LIBRARIES = ("torch", "cupy", "jax")
-"""Libraries that checks can leave out, by the names of their modules."""
+def options_of(name: str, **settings: Callable[[str], Any] | dict[str, Any]) -> Options:
+    """Returns the options of a magic, whose texts are in `magics.json`.
 
-
-def add_without(options: Options) -> None:
-    """Adds the option that leaves other libraries out of a check."""
-    options.add_argument(
-        "--without",
-        metavar="LIBRARY",
-        nargs="+",
-        action="extend",
-        choices=LIBRARIES,
-        default=[],
-        help="ignore torch, cupy or jax in the check",
-    )
+    Args:
+      name: name of the magic with its `%`.
+      **settings: the converters or other settings of arguments, by their names; see `add_arguments`.
+    """
+    texts = own_json("nbtf.notebook.magics", "magics.json")[name]
+    options = Options(name, in_one_text(texts["purpose"]))
+    converters = {key: typed(each) if callable(each) else each for key, each in settings.items()}
+    add_arguments(options, texts["arguments"], **converters)
+    return options

@@ -12,10 +12,11 @@ from nbtf import runtime
 from nbtf.notebook.device_names import label
 from nbtf.notebook.library_watch import library_watch_of
 from nbtf.notebook.magics.cell_magics import CellMagics
-from nbtf.notebook.magics.options import Options, add_without, typed
-from nbtf.notebook.magics.placement_log import each, explain, grouped
+from nbtf.notebook.magics.options import options_of
+from nbtf.notebook.magics.placement_log import each, grouped
 from nbtf.notebook.session import Session, say
 from nbtf.notebook.tables import MOST_ROWS, Table
+from nbtf.notebook.views.steps import reason_in_words
 
 Lines = Counter[str]
 
@@ -24,21 +25,7 @@ show: Callable[[Table], object] = getattr(display, "display")  # noqa: B009  # i
 
 def add_placement_magic(session: Session, cells: CellMagics) -> None:
     """Adds the magic."""
-    options = Options("%%placement", "Run this cell and show where its ops ran: op, device, reason, code line.")
-    choices = options.add_mutually_exclusive_group()
-    choices.add_argument("--table", action="store_true", help="show counts by op, device and reason")
-    choices.add_argument("--diff", action="store_true", help="show what changed since the last run of this cell")
-    options.add_argument(
-        "--expect",
-        metavar="OP=DEVICE",
-        nargs="+",
-        action="extend",  # several --expect options are combined
-        type=typed(_rule),
-        default=[],
-        help="fail if an op ran elsewhere",
-    )
-    options.add_argument("--no-copies", action="store_true", help="fail if a tensor was copied between devices")
-    add_without(options)
+    options = options_of("%%placement", expect=_rule)
     earlier: dict[str, Lines] = {}
     cells.add("placement", options, lambda chosen: _begin(session, chosen, earlier))
 
@@ -96,7 +83,7 @@ def _lines(ops: Mapping[tuple[str, str, runtime.Reason], int]) -> Lines:
     """Returns counts of ops by device and reason, as text, because their machine may be gone when they are shown."""
     lines: Lines = Counter()
     for (op, device, reason), count in ops.items():
-        lines[f"{op} on {label(device)}: {explain(op, device, reason)}"] += count
+        lines[f"{op} on {label(device)}: {reason_in_words(op, device, reason)}"] += count
     return lines
 
 

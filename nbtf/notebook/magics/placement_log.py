@@ -19,9 +19,10 @@ from nbtf.notebook.device_names import full_name, label
 from nbtf.notebook.library_watch import library_watch_of
 from nbtf.notebook.magics.cell_magics import add_line_magic
 from nbtf.notebook.magics.export import FORMATS, exported
-from nbtf.notebook.magics.options import Options, typed
+from nbtf.notebook.magics.options import options_of
 from nbtf.notebook.session import Ending, Session, Undo, say
-from nbtf.notebook.tables import MOST_ROWS, Column, Table, size
+from nbtf.notebook.tables import MOST_ROWS, Column, Table, sizes, texts
+from nbtf.notebook.views.steps import reason_in_words
 
 ACTIONS = ("on", "off", "show", "clear", "table", "export", "watch", "unwatch")
 MOST_LINES = 200
@@ -30,42 +31,19 @@ MOST_LINES = 200
 FILES = {"csv": "placement_log.csv", "json": "placement_log.json", "chrome": "placement_trace.json"}
 """The file for an export without a file name."""
 
-EACH = (
-    Column("op", "op"),
-    Column("node", "node"),
-    Column("device", "device"),
-    Column("why", "why"),
-    Column("layer", "layer"),
-    Column("code", "code"),
-)
+EACH = texts("op", "node", "device", "why", "layer", "code")
 GROUPED = (
-    Column("op", "op"),
-    Column("device", "device"),
+    *texts("op", "device"),
     Column("count", "count", number=True),
-    Column("nbytes", "bytes out", size, number=True),
-    Column("why", "why"),
+    *sizes(nbytes="bytes out"),
+    *texts("why"),
 )
 
 
 def add_log_magic(session: Session, printer: Printer) -> None:
     """Adds the magic."""
-    options = Options(
-        "%placement_log",
-        "Control the recorder, which has run since %load_ext nbtf, and show its ops.\n\n"
-        "  on, off       print each op before it runs, or stop printing\n"
-        "  show          return the last ops: where, why, and which code line (default)\n"
-        "  table         return counts by op, device and reason, and the copies of tensors\n"
-        "  clear         delete the recorded events\n"
-        "  export FILE   write the events: csv, json, or chrome for a trace viewer; FILE is optional\n"
-        "  watch torch   also record PyTorch's ops from now on; unwatch torch: stop",
-    )
-    options.add_argument("action", choices=ACTIONS, nargs="?", default="show")
-    options.add_argument("target", metavar="FILE|FORMAT|LIBRARY", nargs="?", help="for export, watch and unwatch")
-    options.add_argument("-n", type=typed(_count), default=20, metavar="N", help="show: number of ops (default: 20)")
-    options.add_argument("--op", metavar="GLOB", default="*", help="show, table: only these ops, such as '*MatMul'")
-    options.add_argument("--device", metavar="SPEC", type=typed(full_name), help="show, table: only this device")
-    options.add_argument("--all", action="store_true", help="show, table: include constants, views and small copies")
-    options.add_argument("--format", choices=FORMATS, help="export: the format (default: by the file's extension)")
+    choices = {"action": {"choices": ACTIONS}, "format": {"choices": FORMATS}}
+    options = options_of("%placement_log", n=_count, device=full_name, **choices)
     add_line_magic(session, "placement_log", options, lambda chosen: _answer(session, printer, chosen))
 
 
@@ -111,11 +89,6 @@ def _watch(session: Session, chosen: argparse.Namespace) -> None:
 # Tables
 
 
-def explain(op: str, device: str, reason: runtime.Reason) -> str:
-    """Returns the description of a reason, without the device."""
-    return runtime.in_words(op, device, reason).partition(": ")[2]
-
-
 def each(
     snapshot: runtime.Snapshot,
     code_line: Callable[[runtime.Site], str],
@@ -148,7 +121,7 @@ def _row(event: runtime.OpPlaced, code_line: Callable[[runtime.Site], str]) -> d
     row = {
         "op": event.op,
         "device": label(event.device),
-        "why": explain(event.op, event.device, event.reason),
+        "why": reason_in_words(event.op, event.device, event.reason),
         "code": code_line(event.site),
     }
     names = {"node": event.node, "layer": event.layer, "view": is_view(event.reason)}
@@ -178,11 +151,8 @@ def trace_in_words(trace: runtime.Traced) -> str:
 def _traced(traces: Sequence[runtime.Traced]) -> list[str]:
     """Returns a line with the number of traces of each function; empty if none was traced."""
     counts = Counter(trace.function for trace in traces)
-    return [f"traced: {', '.join(f'{name} {_times(count)}' for name, count in counts.items())}"] if counts else []
-
-
-def _times(count: int) -> str:
-    return "once" if count == 1 else f"{count:,} times"
+    texts = [f"{name} {'once' if count == 1 else f'{count:,} times'}" for name, count in counts.items()]
+    return [f"traced: {', '.join(texts)}"] if texts else []
 
 
 def grouped(snapshot: runtime.Snapshot, op: str = "*", device: str | None = None, fold: bool = False) -> Table:
@@ -197,7 +167,7 @@ def grouped(snapshot: runtime.Snapshot, op: str = "*", device: str | None = None
             "device": label(place_name),
             "count": count,
             "nbytes": snapshot.nbytes.get((name, place_name, reason), 0),
-            "why": explain(name, place_name, reason),
+            "why": reason_in_words(name, place_name, reason),
         }
         | ({"view": True} if is_view(reason) else {})
         for (name, place_name, reason), count in sorted(snapshot.ops.items())

@@ -10,28 +10,15 @@ from IPython.core.error import UsageError
 
 from nbtf._counts import counted
 from nbtf._frameworks.torch.prediction.asking import PredictionError, ask, read_batches, read_cards
-from nbtf.notebook.magics.options import Options, typed
+from nbtf.notebook.magics.options import typed
 from nbtf.notebook.prediction.report import Prediction
 from nbtf.notebook.session import Session, say
 
 _QUESTION = re.compile(r"^\s*%%gpu_memory\s.*--predict")
 
 
-def add_prediction(options: Options) -> None:
-    """Adds the options of a prediction."""
-    options.add_argument(
-        "--predict",
-        metavar="NxCARD",
-        type=typed(read_cards),
-        help="predict the memory of this cell on a card such as A100-40GB or 4xT4, without running the cell here",
-    )
-    options.add_argument(
-        "--batch",
-        metavar="SIZES",
-        type=typed(read_batches),
-        default=(None, ()),
-        help="with --predict: other batch sizes to try, such as 8,16,32 or NAME=8,16",
-    )
+PREDICTION = {"predict": read_cards, "batch": {"type": typed(read_batches), "default": (None, ())}}
+"""The types of the options of a prediction."""
 
 
 def predicted(session: Session, chosen: Any, body: str) -> Prediction:

@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from nbtf import runtime
+from nbtf.notebook.views.steps import reason_in_words
 
 PROCESS = 1
 """All tracks belong to one process. Its real number would differ from run to run."""
@@ -113,7 +114,7 @@ def trace_events(
 
 
 def _explain(placed: runtime.OpPlaced) -> dict[str, str]:
-    return {"why": runtime.in_words(placed.op, placed.device, placed.reason).partition(": ")[2]}
+    return {"why": reason_in_words(placed.op, placed.device, placed.reason)}
 
 
 def _name(event_type: str, track: int, name: str) -> dict[str, Any]:

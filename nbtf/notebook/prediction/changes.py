@@ -7,6 +7,7 @@ from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from importlib import import_module
 from typing import Any, NamedTuple
+from unittest.mock import patch
 
 from nbtf.notebook.prediction.batches import BatchSize
 from nbtf.notebook.prediction.program import Cell
@@ -70,23 +71,16 @@ def _default_dtype(torch: Any) -> Generator[None]:
         torch.set_default_dtype(previous)
 
 
-@contextmanager
-def _sgd(torch: Any) -> Generator[None]:
+def _sgd(torch: Any) -> AbstractContextManager[Any]:
     """Replaces Adam and its variants by SGD in a block."""
-    adam, adamw = torch.optim.Adam, torch.optim.AdamW
 
     def make(params: Any, lr: Any = 1e-3, **_: Any) -> Any:
         return torch.optim.SGD(params, lr=lr)
 
-    torch.optim.Adam = torch.optim.AdamW = make
-    try:
-        yield
-    finally:
-        torch.optim.Adam, torch.optim.AdamW = adam, adamw
+    return patch.multiple(torch.optim, Adam=make, AdamW=make)
 
 
-@contextmanager
-def _one_by_one(torch: Any) -> Generator[None]:
+def _one_by_one(torch: Any) -> AbstractContextManager[Any]:
     """Makes optimizers update one parameter at a time by default, in a block."""
     optimizer = torch.optim.Optimizer
     step = optimizer.add_param_group
@@ -96,15 +90,10 @@ def _one_by_one(torch: Any) -> Generator[None]:
             self.defaults["foreach"] = False
         step(self, group)
 
-    optimizer.add_param_group = add_param_group
-    try:
-        yield
-    finally:
-        optimizer.add_param_group = step
+    return patch.object(optimizer, "add_param_group", add_param_group)
 
 
-@contextmanager
-def _checkpointed(torch: Any) -> Generator[None]:
+def _checkpointed(torch: Any) -> AbstractContextManager[Any]:
     """Makes a model's repeated blocks keep only their inputs, and run again in the backward pass."""
     checkpoints: Any = import_module("torch.utils.checkpoint")
     module_class: Any = torch.nn.Module
@@ -132,11 +121,7 @@ def _checkpointed(torch: Any) -> Generator[None]:
         result: Any = checkpoint(call_inside, self, *args, use_reentrant=False, preserve_rng_state=False, **kwargs)
         return result
 
-    module_class.__call__ = called
-    try:
-        yield
-    finally:
-        module_class.__call__ = call
+    return patch.object(module_class, "__call__", called)
 
 
 def _repeated_blocks(torch: Any) -> Iterator[Any]:

@@ -11,6 +11,7 @@ from contextlib import AbstractContextManager, ExitStack, nullcontext
 from traceback import walk_tb
 from types import FrameType
 from typing import Any, NamedTuple
+from unittest.mock import patch
 
 from IPython.core.interactiveshell import InteractiveShell
 
@@ -43,15 +44,6 @@ class Cell(NamedTuple):
     number: int
     source: str
     is_predicted: bool
-
-
-class _Ends(NamedTuple):
-    """How cells ended: the corresponding fields of an outcome."""
-
-    error: str
-    stopped: str
-    unprepared: tuple[str, ...]
-    is_cut: bool
 
 
 class Outcome(NamedTuple):
@@ -97,7 +89,7 @@ class Program:
         self.limit: TimeLimit = limit or TimeLimit(0)
         self._shell: Any = InteractiveShell.instance()
         self._shell.compile.get_code_name = self._code_name
-        self._shell.showtraceback = _show_nothing  # tracebacks would be discarded, and take time
+        self._shell.showtraceback = _do_nothing  # tracebacks would be discarded, and take time
         self._number = 0
         self._until = 0.0  # in processor time: a busy computer must not end a loop earlier
 
@@ -125,9 +117,8 @@ class Program:
             for handle in ledger.listen():
                 stack.callback(handle.remove)
             stack.enter_context(change())
-            for name in _MACHINE_CALLS:
-                stack.callback(setattr, runtime, name, getattr(runtime, name))
-                setattr(runtime, name, _do_nothing)
+            machine_calls: Any = dict.fromkeys(_MACHINE_CALLS, _do_nothing)
+            stack.enter_context(patch.multiple(runtime, **machine_calls))
             if not self._machine.tensors.has_values:
                 stack.enter_context(Files(self._torch, ledger, host, notes).held_in_memory())
                 stack.enter_context(host.without_values())
@@ -154,8 +145,12 @@ class Program:
 
     def _run_cells(
         self, cells: Sequence[Cell], allocators: Sequence[WatchedAllocator], ledger: Ledger, notes: list[str]
-    ) -> _Ends:
-        """Runs cells up to the first error of a predicted cell, or until the time is up; returns how they ended."""
+    ) -> tuple[str, str, tuple[str, ...], bool]:
+        """Runs cells up to the first error of a predicted cell, or until the time is up.
+
+        Returns:
+          How they ended: `error`, `stopped`, `unprepared` and `is_cut` of an outcome.
+        """
         is_cut, unprepared = False, list[str]()
         self._predicted = cells
         has_begun = False
@@ -170,16 +165,16 @@ class Program:
                     )
             error = self._end_of(cell, ledger)
             if isinstance(error, TimeUp):
-                return _Ends("", self._line_of(error) or f"cell {cell.number}", tuple(unprepared), is_cut)
+                return "", self._line_of(error) or f"cell {cell.number}", tuple(unprepared), is_cut
             if isinstance(error, Enough):
                 is_cut = True
             elif error is not None:
                 code_line = self._line_of(error) or f"cell {cell.number}"
                 text = f"{code_line} raises {type(error).__name__}: {_reason(error)}"
                 if cell.is_predicted:
-                    return _Ends(text, "", tuple(unprepared), is_cut)
+                    return text, "", tuple(unprepared), is_cut
                 unprepared.append(text)
-        return _Ends("", "", tuple(unprepared), is_cut)
+        return "", "", tuple(unprepared), is_cut
 
     def _end_of(self, cell: Cell, ledger: Ledger) -> BaseException | None:
         """Runs a cell; returns the error that ended it, if any."""
@@ -227,10 +222,6 @@ class Program:
 
 def _do_nothing(*_: Any, **__: Any) -> None:
     """Replaces the functions in `_MACHINE_CALLS`."""
-
-
-def _show_nothing(*_: Any, **__: Any) -> None:
-    return
 
 
 def frames_of_cells(frame: FrameType | None) -> Iterator[FrameType]:

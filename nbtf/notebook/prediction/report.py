@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from nbtf._counts import counted
-from nbtf.notebook.tables import Column, Table, size
+from nbtf.notebook.tables import Column, Table, sizes, texts
 from nbtf.runtime import exact
 
 
@@ -17,20 +17,18 @@ def _percent(share: float) -> str:
 
 _PURPOSES = (
     Column("purpose", "what for"),
-    Column("nbytes", "at the peak", size, number=True),
+    *sizes(nbytes="at the peak"),
     Column("share", "share", _percent, number=True),
 )
+_PEAKS = {"allocated": "peak allocated", "reserved": "peak reserved"}
 _BATCHES = (
     Column("batch", "batch", number=True),
-    Column("allocated", "peak allocated", size, number=True),
-    Column("reserved", "peak reserved", size, number=True),
+    *sizes(**_PEAKS),
     Column("fits", "on the card"),
 )
 _CHANGES = (
-    Column("change", "change"),
-    Column("saved", "saves", size, number=True),
-    Column("allocated", "peak allocated", size, number=True),
-    Column("reserved", "peak reserved", size, number=True),
+    *texts("change"),
+    *sizes(saved="saves", **_PEAKS),
     Column("fits", "on the card"),
     Column("code", "code"),
 )

@@ -1,6 +1,6 @@
 // Draws the device map: what ran where, what was copied, which ops ran elsewhere than requested. Counterpart of stills/device_map.py.
 //
-// The input of `mapPicture(facts, width)` comes from views/map_data.py:
+// The input of `mapPicture(facts, width)` comes from views/page_data.py:
 //   {hosts, cards: [{name, ops: [{op, times, why, asked}], executed, inUse, limit, levels, now}], flows: [{source, target,
 //    copies, nbytes}], ops, constants, smallCopies, simulated, path: [[rule, question, answer]], now: {source, target}},
 // Optional are `executed`, both `now`, `shown` (the op of the displayed step) and `nothing` (the text where no op ran). Each room

@@ -1,4 +1,4 @@
-// What ran in a scene, and which part of it lies in a window, as columns of numbers packed by Python (see views/timeline_data.py).
+// What ran in a scene, and which part of it lies in a window, as columns of numbers packed by Python (see views/page_data.py).
 
 import { search } from "./timeline_index.js";
 import { shareOf, withSums } from "./timeline_sums.js";

@@ -13,7 +13,7 @@ from nbtf.notebook.stills.device_facts import DeviceFacts
 from nbtf.notebook.stills.device_grid import GAP, SQUARE, count_per_row, drawn_square
 from nbtf.notebook.stills.flow import flowed
 from nbtf.notebook.stills.lanes import bytes_in_words
-from nbtf.notebook.stills.marks import Group, Mark, Picture, Rectangle, Text
+from nbtf.notebook.stills.marks import Group, Mark, Picture, Text, framed
 
 WIDTH, _MARGIN, _NARROWEST = 960.0, 16.0, 288.0
 _LABELS, _SQUARE = 132.0, 76.0
@@ -61,8 +61,7 @@ def cluster_map(look: runtime.ClusterLook, width: float = WIDTH, words: Words | 
         foot.append(Text(0, 0, filled(texts["silent"], names=names), "hot", 12))
     below, y = flowed(foot, _MARGIN, right, y + 20)
     height = round(y + _MARGIN)
-    frame = Rectangle(0.5, 0.5, width - 1, height - 1, stroke="hair", radius=8)
-    return Picture(width, height, look.sentences()[0], (frame, *marks, *squares, *below))
+    return framed(width, height, look.sentences()[0], [*marks, *squares, *below])
 
 
 def _head(look: runtime.ClusterLook, fills: Sequence[_Fill], simulated: bool, words: Words) -> list[Text]:

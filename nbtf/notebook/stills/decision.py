@@ -11,7 +11,7 @@ from nbtf.notebook import catalogue
 from nbtf.notebook.catalogue import filled
 from nbtf.notebook.stills.flow import flowed
 from nbtf.notebook.stills.glyphs import fitted
-from nbtf.notebook.stills.marks import Line, Mark, Picture, Rectangle, Text
+from nbtf.notebook.stills.marks import Line, Mark, Picture, Rectangle, Text, framed
 
 WIDTH = 960.0
 _MARGIN, _INSIDE = 16.0, 12.0
@@ -139,8 +139,7 @@ def decision(
     line = code_line(explanation.site) if explanation.site else ""
     foot, y = flowed([Text(0, 0, line, "soft", 11, mono=True)], _MARGIN, right, y + 20) if line else ([], y)
     path = " → ".join(f"{step.question} {step.answer}" for step in steps)
-    frame = Rectangle(0.5, 0.5, width - 1, y + 13, stroke="hair", radius=8)
-    return Picture(width, y + 14, f"{device}: {reason_text}. {path}", (frame, *marks, *below, *boxes, *foot))
+    return framed(width, y + 14, f"{device}: {reason_text}. {path}", [*marks, *below, *boxes, *foot])
 
 
 def _question(rule: runtime.Rule, words: Words) -> str:

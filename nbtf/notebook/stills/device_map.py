@@ -8,21 +8,15 @@ from nbtf import runtime
 from nbtf.notebook import catalogue
 from nbtf.notebook.catalogue import filled
 from nbtf.notebook.session import Session
+from nbtf.notebook.stills import device_flows
 from nbtf.notebook.stills.decision import Words, drawn_way, is_as_asked, reason_in_words, steps_of
 from nbtf.notebook.stills.device_facts import DeviceFacts, MapFacts, map_facts, short_in_cluster
-from nbtf.notebook.stills.device_flows import (
-    WIDEST,
-    WIDEST_OF_MANY,
-    drawn_ribbons,
-    host_arrows,
-    laid_out,
-)
 from nbtf.notebook.stills.device_grid import GAP, ROOM, count_per_row, drawn_grid, what_is_unlike
 from nbtf.notebook.stills.device_hosts import between_hosts, drawn_hosts
 from nbtf.notebook.stills.device_rooms import COMPACT, HOST, TALL, drawn_host, drawn_room, main_op
 from nbtf.notebook.stills.flow import flowed
 from nbtf.notebook.stills.lanes import bytes_in_words
-from nbtf.notebook.stills.marks import Line, Mark, Picture, Rectangle, Text
+from nbtf.notebook.stills.marks import Line, Mark, Picture, Rectangle, Text, framed
 from nbtf.notebook.stills.memory_pictures import Still
 from nbtf.notebook.stills.schedule import snapshot_of
 
@@ -85,8 +79,7 @@ class _Map:
             self._grid()
         self._foot()
         height = round(self._y + _MARGIN)
-        frame = Rectangle(0.5, 0.5, self._width - 1, height - 1, stroke="hair", radius=8)
-        return Picture(self._width, height, self._title(), (frame, *self._marks))
+        return framed(self._width, height, self._title(), self._marks)
 
     def _title(self) -> str:
         rooms = [
@@ -123,14 +116,14 @@ class _Map:
         between = facts.between_cards()
         rooms = {name: (x, x + room) for name, x in begins.items()}
         flows = [flow for flow in between if flow.source in rooms and flow.target in rooms]
-        widest = WIDEST_OF_MANY if is_compact else WIDEST
-        ribbons, wide, bottom = laid_out(flows, rooms, top + height, self._widest(widest), not is_compact)
+        widest = device_flows.WIDEST_OF_MANY if is_compact else device_flows.WIDEST
+        ribbons, wide, bottom = device_flows.laid_out(flows, rooms, top + height, self._widest(widest), not is_compact)
         scale = self._per_byte(widest, [(flow.nbytes, wide[flow.source, flow.target]) for flow in flows])
         for card in facts.cards:
             x = begins[card.name]
             if facts.hosts:
                 self._host_flows(card, x, room, top, scale, is_compact)
-        self._marks += drawn_ribbons(ribbons, wide, top + height, not is_compact)
+        self._marks += device_flows.drawn_ribbons(ribbons, wide, top + height, not is_compact)
         for card in facts.cards:
             self._marks += drawn_room(card, begins[card.name], top, room, is_compact, words)
         self._y = (bottom if ribbons else top + height) + 8
@@ -184,7 +177,7 @@ class _Map:
         flows = {key: self._facts.of_host(card.name, key == "up") for key in ("down", "up")}
         widths_of = {key: max(1.0, flow.nbytes * scale) for key, flow in flows.items()}
         middle = x + room * (0.5 if is_compact else 0.25)
-        self._marks += host_arrows(self._facts, card.name, widths_of, middle, begin, top)
+        self._marks += device_flows.host_arrows(self._facts, card.name, widths_of, middle, begin, top)
         amounts = [
             Text(0, 0, f"{arrow} {bytes_in_words(flows[key].nbytes)}", size=11 if is_compact else 13, weight=650)
             for key, arrow in (("down", "↓"), ("up", "↑"))

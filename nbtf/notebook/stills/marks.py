@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
@@ -107,6 +108,11 @@ class Picture:
     height: float
     title: str
     marks: tuple[Mark, ...]
+
+
+def framed(width: float, height: float, title: str, marks: Iterable[Mark]) -> Picture:
+    """Returns a picture with a frame around its marks."""
+    return Picture(width, height, title, (Rectangle(0.5, 0.5, width - 1, height - 1, stroke="hair", radius=8), *marks))
 
 
 def texts_of(marks: tuple[Mark, ...]) -> list[Text]:

@@ -8,7 +8,7 @@ from nbtf._devices.sizes import gib, part_of
 from nbtf.notebook.catalogue import filled
 from nbtf.notebook.stills.flow import flowed
 from nbtf.notebook.stills.glyphs import fitted
-from nbtf.notebook.stills.marks import Mark, Picture, Rectangle, Text
+from nbtf.notebook.stills.marks import Mark, Picture, Rectangle, Text, framed
 from nbtf.notebook.stills.memory_bands import COLOURS, LEFT, MARGIN, Band, Words, picture_words
 from nbtf.notebook.stills.memory_history import MemoryHistory
 
@@ -111,5 +111,4 @@ def memory_chunks(history: MemoryHistory, words: Words | None = None) -> Picture
     scale = Scale(y + 16 + HEIGHT, max(history.top, 1))
     marks = [*addresses(scale, LEFT - 8), *drawn_chunks(history, step, scale, LEFT, right, words)]
     height = scale.bottom + MARGIN
-    frame = Rectangle(0.5, 0.5, WIDTH - 1, height - 1, stroke="hair", radius=8)
-    return Picture(WIDTH, height, about, (frame, *head, *facts, *marks))
+    return framed(WIDTH, height, about, [*head, *facts, *marks])

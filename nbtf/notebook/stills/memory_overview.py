@@ -6,7 +6,7 @@ from typing import Any
 
 from nbtf.notebook.catalogue import filled
 from nbtf.notebook.stills.glyphs import fitted, width_of
-from nbtf.notebook.stills.marks import Line, Mark, Path, Picture, Rectangle, Text
+from nbtf.notebook.stills.marks import Line, Mark, Path, Picture, Rectangle, Text, framed
 from nbtf.notebook.stills.memory_bands import MARGIN, Words, picture_words
 from nbtf.notebook.tables import size
 
@@ -56,9 +56,8 @@ class _Overview:
             self._row(device, _HEAD + number * _ROW)
         height = _HEAD + len(self._devices) * _ROW + _FOOT
         self._legend(height - 14, device_count)
-        frame = Rectangle(0.5, 0.5, self._width - 1, height - 1, stroke="hair", radius=8)
         in_use = ", ".join(f"{device['name']} {size(device['memory']['in_use'])}" for device in self._devices)
-        return Picture(self._width, height, filled(self._words["overviewAbout"], devices=in_use), (frame, *self._marks))
+        return framed(self._width, height, filled(self._words["overviewAbout"], devices=in_use), self._marks)
 
     def _head(self) -> None:
         title = Text(MARGIN, 28, self._words["memory"], size=15, weight=650)

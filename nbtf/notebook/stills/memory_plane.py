@@ -7,7 +7,7 @@ from nbtf._devices.sizes import gib, part_of
 from nbtf.notebook.catalogue import filled
 from nbtf.notebook.stills.flow import flowed, lines_of
 from nbtf.notebook.stills.glyphs import width_of
-from nbtf.notebook.stills.marks import Line, Mark, Path, Picture, Rectangle, Text
+from nbtf.notebook.stills.marks import Line, Mark, Path, Picture, Rectangle, Text, framed
 from nbtf.notebook.stills.memory_axis import CodeLine, StepAxis
 from nbtf.notebook.stills.memory_bands import COLOURS, GROUPS, LEFT, MARGIN, Band, Words, picture_words
 from nbtf.notebook.stills.memory_chunks import HEIGHT, Scale, addresses, drawn_chunks, free_in_words, shortened
@@ -89,8 +89,7 @@ class _Plane:
         for refusal in history.refusals[-4:]:
             self._refusal(refusal)
         self._marks += drawn_chunks(history, self._step, scale, self._side, self._width - MARGIN, self._words)
-        frame = Rectangle(0.5, 0.5, self._width - 1, height - 1, stroke="hair", radius=8)
-        return Picture(self._width, height, self._title(), (frame, *self._marks))
+        return framed(self._width, height, self._title(), self._marks)
 
     def _title(self) -> str:
         used = part_of(self._history.in_use[self._step], self._history.limit)

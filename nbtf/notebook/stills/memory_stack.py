@@ -7,7 +7,7 @@ from dataclasses import replace
 from nbtf._devices.sites import file_and_line
 from nbtf._devices.sizes import gib
 from nbtf.notebook.catalogue import filled
-from nbtf.notebook.stills.marks import Line, Mark, Path, Picture, Rectangle, Text
+from nbtf.notebook.stills.marks import Line, Mark, Path, Picture, Rectangle, Text, framed
 from nbtf.notebook.stills.memory_axis import CodeLine, StepAxis
 from nbtf.notebook.stills.memory_bands import COLOURS, GROUPS, LEFT, MARGIN, Words, picture_words
 from nbtf.notebook.stills.memory_history import MemoryHistory, rounded_up
@@ -46,9 +46,8 @@ def memory_stack(
     marks += [Line(begin, _TOP - 8, begin, _TOP + HEIGHT, "ink", 1.3), replace(top, x=x)]
     marks += _list(composition, words, right + 20, width - MARGIN)
     height = _TOP + HEIGHT + 36
-    frame = Rectangle(0.5, 0.5, width - 1, height - 1, stroke="hair", radius=8)
     about = filled(words["stackAbout"], name=history.short_name, size=gib(in_use))
-    return Picture(width, height, about, (frame, *marks))
+    return framed(width, height, about, marks)
 
 
 def _scale(high: int, right: float) -> list[Mark]:

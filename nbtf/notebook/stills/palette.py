@@ -7,7 +7,10 @@ for every kind of colour vision. Their contrast with the paper is at least 3:1, 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import NamedTuple
+
+from nbtf._own_files import own_json
 
 
 class Colour(NamedTuple):
@@ -17,59 +20,15 @@ class Colour(NamedTuple):
     dark: str
 
 
-FILLS = {
-    "fwd": Colour("#3b6fd9", "#5a9cff"),  # forward; activations
-    "bwd": Colour("#c4520a", "#ff8a3c"),  # backward; gradients
-    "upd": Colour("#6d1a86", "#f3b4f2"),  # update; optimizer slots
-    "wgt": Colour("#00543f", "#58d6a0"),  # weights
-    "py": Colour("#2799d0", "#2f7899"),  # input; held by a name of the program
-    "tmp": Colour("#8d8f8d", "#8b929b"),  # temporary, other
-    "cpyf": Colour("#f7c85a", "#d9a62e"),  # the inside a copy
-}
+_COLOURS = own_json("nbtf.notebook", "static/palette.json")
+FILLS = {token: Colour(*colours) for token, colours in _COLOURS["fills"].items()}
 """The fills of areas."""
 
-_ON_DARK, _ON_LIGHT = Colour("#ffffff", "#0b0e14"), Colour("#10131a", "#0b0e14")
-
-TOKENS = FILLS | {
-    **{f"on-{name}": _ON_DARK for name in ("fwd", "bwd", "upd", "wgt")},
-    "on-py": Colour("#10131a", "#ffffff"),
-    "on-tmp": _ON_LIGHT,
-    "on-cpyf": Colour("#33240a", "#0b0e14"),
-    "cpy": Colour("#8a6200", "#e3b341"),  # the outline of a copy
-    "hot": Colour("#c5221f", "#ff7b72"),  # failed, or not as requested
-    "ok": Colour("#137a3d", "#56d364"),
-    "focus": Colour("#0b57d0", "#8ab4ff"),  # chosen
-    "ink": Colour("#1b1f26", "#e9ecf1"),
-    "soft": Colour("#59626e", "#a3acb9"),  # text beside the figures
-    "line": Colour("#8b94a0", "#6f7885"),
-    "hair": Colour("#e2e6ea", "#2a2f38"),
-    "hair2": Colour("#d3dae1", "#363e4a"),
-    "tint": Colour("#f4f6f8", "#1d2128"),
-    "tint2": Colour("#dfe5ec", "#333b47"),
-    "paper": Colour("#ffffff", "#16181d"),
-}
+TOKENS = FILLS | {token: Colour(*colours) for token, colours in _COLOURS["others"].items()}
 """All tokens; `on-fwd` is the colour of text on `fwd`. The fill `hatch` is lines of `line` without a background."""
 
-OF_PHASE = {
-    "forward": "fwd",
-    "backward": "bwd",
-    "update": "upd",
-    "input": "py",
-    "all-reduce": "tmp",
-    "metrics": "tmp",
-    "": "tmp",
-}
+OF_PHASE: Mapping[str, str] = _COLOURS["phases"]
 """The fill of ops, by phase."""
-
-OF_HOLDER = {
-    "weights": "wgt",
-    "optimizer slots": "upd",
-    "activations": "fwd",
-    "gradients": "bwd",
-    "input": "py",
-    "temporary": "tmp",
-}
-"""The fill of memory, by purpose."""
 
 
 def text_on(fill: str) -> str:

@@ -21,7 +21,7 @@ from nbtf.notebook.stills.lanes import (
     seconds_in_words,
     shape_of,
 )
-from nbtf.notebook.stills.marks import Group, Line, Mark, Path, Picture, Rectangle, Text
+from nbtf.notebook.stills.marks import Group, Line, Mark, Path, Picture, Rectangle, Text, framed
 from nbtf.notebook.stills.schedule import MODELLED, Schedule, Trace, Work, is_host
 from nbtf.notebook.stills.stacks import colouring, spans_of, stacked
 
@@ -81,8 +81,7 @@ class _Timeline:
         self._body()
         self._foot()
         height = round(self._y + _MARGIN)
-        frame = Rectangle(0.5, 0.5, self._width - 1, height - 1, stroke="hair", radius=8)
-        return Picture(self._width, height, self._title(), (frame, *self._marks))
+        return framed(self._width, height, self._title(), self._marks)
 
     def _title(self) -> str:
         seconds = seconds_in_words(self._schedule.seconds)

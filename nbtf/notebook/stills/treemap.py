@@ -10,7 +10,7 @@ from nbtf._devices.sizes import gib
 from nbtf.notebook.catalogue import filled
 from nbtf.notebook.stills.flow import flowed
 from nbtf.notebook.stills.glyphs import fitted
-from nbtf.notebook.stills.marks import Mark, Picture, Rectangle, Text
+from nbtf.notebook.stills.marks import Mark, Picture, Rectangle, Text, framed
 from nbtf.notebook.stills.memory_bands import COLOURS, MARGIN, Band, Words, picture_words
 from nbtf.notebook.stills.memory_history import MemoryHistory
 
@@ -60,8 +60,7 @@ def treemap(
     for group, box in zip(order, squarified([_sum(groups[group]) for group in order], area), strict=True):
         marks += _container(group, groups[group], box, words)
     height = area.y + HEIGHT + 14
-    frame = Rectangle(0.5, 0.5, width - 1, height - 1, stroke="hair", radius=8)
-    return Picture(width, height, f"{title}: {count}", (frame, *marks))
+    return framed(width, height, f"{title}: {count}", marks)
 
 
 def squarified(sizes: Sequence[int], box: Box) -> list[Box]:

@@ -19,20 +19,8 @@ from nbtf.notebook.holders.holders import holder_names
 from nbtf.notebook.session import Session
 from nbtf.notebook.stills.decision import is_as_asked
 from nbtf.notebook.tables import one_line
-from nbtf.notebook.views import chunks, history, scopes
+from nbtf.notebook.views import chunks, history, scopes, steps
 from nbtf.notebook.views.step_windows import StepWindows
-from nbtf.notebook.views.steps import (
-    COLUMNS,
-    CONSTANT,
-    EVENTS,
-    MOST,
-    NEWEST,
-    NEWEST_EVENTS,
-    REMEMBERED,
-    Words,
-    reason_in_words,
-    steps,
-)
 
 PHASES = {"": 0, "forward": 0, "backward": 1, "update": 2, "input": 3}
 """Column in which each phase's ops are counted; ops without a phase count as forward, unknown phases come last."""
@@ -52,7 +40,7 @@ MAP_PART = 20
 PATIENCE = 5
 """A search for holders that took this many times its limit is not repeated at once."""
 
-FOLDED = re.compile(f"{CONSTANT}$|ReadVariableOp$|VarHandleOp$|Assign")
+FOLDED = re.compile(f"{steps.CONSTANT}$|ReadVariableOp$|VarHandleOp$|Assign")
 """Ops that never label a device, because every program runs them."""
 
 State = dict[str, Any]
@@ -79,9 +67,9 @@ class Feed:
         self._heard_until = 0
         self._histories: dict[str, history.History] = {}
         self._phases: dict[str, list[int]] = {}
-        self._words: dict[str, Words] = {}
+        self._words: dict[str, steps.Words] = {}
         """Texts of each scope's newest steps and of each device's map: messages do not repeat texts still in use."""
-        self._code_line = lru_cache(REMEMBERED)(session.code_line)
+        self._code_line = lru_cache(steps.REMEMBERED)(session.code_line)
         self._moment: tuple[runtime.Snapshot, list[runtime.DeviceInfo]] | None = None
         self._busy = False
         self._replayed: dict[tuple[int, str, int], StepWindows] = {}
@@ -108,7 +96,7 @@ class Feed:
           is_last: whether no further state follows.
         """
         now = time.time()
-        snapshot = self._session.recorder.snapshot(NEWEST_EVENTS if busy else EVENTS, busy)
+        snapshot = self._session.recorder.snapshot(steps.NEWEST_EVENTS if busy else steps.EVENTS, busy)
         snapshot = snapshot._replace(events=tuple(snapshot.events))  # read several times: each event is created once
         devices = runtime.devices()
         self._seen = self._look(snapshot.heard, devices, busy)
@@ -125,7 +113,7 @@ class Feed:
             "busy": busy,
             "ended": is_last,
             "since": self._session.began,
-            "columns": COLUMNS,
+            "columns": steps.COLUMNS,
         }
         state |= self._of_scope(scopes.ALL, None)
         compiling = _compiling()
@@ -158,8 +146,10 @@ class Feed:
             return {}
         begin, (newest, devices) = scopes.beginning(self._session.recorder, scope, shown_in), self._moment
         snapshot = begin.rest(newest)
-        words = self._words[scope] = Words(self._words.get(scope))
-        rows, cut = steps(snapshot.events, words, self._code_line, self._session.began, NEWEST if self._busy else MOST)
+        words = self._words[scope] = steps.Words(self._words.get(scope))
+        rows, cut = steps.steps(
+            snapshot.events, words, self._code_line, self._session.began, steps.NEWEST if self._busy else steps.MOST
+        )
         counts, uses = _counts(snapshot), self._session.cards.of(devices)
         seconds, last_ops = _seconds(snapshot), _last_ops(snapshot.events)
         return {
@@ -188,7 +178,7 @@ class Feed:
         }
 
     def _device(self, device: runtime.DeviceInfo, counts: list[Count], use: CardUse | None) -> State:
-        shown_counts = [row for row in counts if row[0] != CONSTANT]
+        shown_counts = [row for row in counts if row[0] != steps.CONSTANT]
         largest = nsmallest(KINDS_OF_OPS, shown_counts, key=lambda row: (_is_folded(row), -row[1], row[0]))
         past = self._histories.get(device.name)
         return {
@@ -203,9 +193,9 @@ class Feed:
             "memory": account_of(device),
             "ops": sum([count for _, count, _ in counts]),
             "phases": self._phases.get(device.name, []),
-            "constants": sum([count for op, count, _ in counts if op == CONSTANT]),
+            "constants": sum([count for op, count, _ in counts if op == steps.CONSTANT]),
             "counts": [
-                [one_line(op), count, one_line(reason_in_words(op, device.name, reason))]
+                [one_line(op), count, one_line(steps.reason_in_words(op, device.name, reason))]
                 for op, count, reason in largest
             ],
             "elsewhere": [row for row, (_, _, reason) in enumerate(largest) if not is_as_asked(reason, device.name)],
@@ -265,7 +255,7 @@ class Feed:
             label, names = self._holders.get((name, region, chunk.offset), (None, ""))
             return names if label == chunk.label else ""  # a different tensor is stored there now: not searched yet
 
-        words = self._words[name] = Words(self._words.get(name))
+        words = self._words[name] = steps.Words(self._words.get(name))
         return chunks.told(regions, limit, words, self._code_line, holder)
 
     def _look_at_maps(self, names: list[str], fresh: bool) -> dict[str, Sequence[Any]]:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from nbtf.notebook.stills.schedule import Schedule
 from nbtf.notebook.stills.stacks import Colouring, busy_between, colouring, spans_of
-from nbtf.notebook.views.timeline_data import CodeLine, packed, timeline_data
+from nbtf.notebook.views.page_data import CodeLine, packed, timeline_data
 
 MOST_PIECES = 1200
 """Ops and copies per answer that have a row of their own: 40 bytes each."""

@@ -25,8 +25,7 @@ from nbtf.notebook.stills.schedule import Schedule, snapshot_of, timed
 from nbtf.notebook.stills.svg import to_svg
 from nbtf.notebook.stills.timeline import timeline
 from nbtf.notebook.views import esm
-from nbtf.notebook.views.map_data import map_data
-from nbtf.notebook.views.timeline_data import timeline_data
+from nbtf.notebook.views.page_data import map_data, timeline_data
 
 CodeLine = Callable[[runtime.Site], str]
 Scene = dict[str, Any]

@@ -9,15 +9,18 @@ import threading
 import time
 from collections.abc import Callable
 from time import monotonic
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from nbtf import runtime
 from nbtf._locks import new_event, new_lock
 from nbtf.notebook.library_watch import library_watch_of
 from nbtf.notebook.session import SESSIONS, Session, say
-from nbtf.notebook.views.audience import Audience, Patience, request_date
+from nbtf.notebook.views.audience import Patience, request_date
 from nbtf.notebook.views.feed import HEARTBEAT, Feed, State
 from nbtf.notebook.views.processor import main_thread_work
+
+if TYPE_CHECKING:
+    from nbtf.notebook.views.protocol import LiveWidget
 
 INTERVAL = 0.1
 """Seconds between two messages to one view while a cell runs; multiplied by the number of open views."""
@@ -45,43 +48,6 @@ MODES = ("thread", "inline", "off")
 NEVER = float("inf")
 
 
-class Model(Protocol):
-    """A model that receives states: the part of a widget that this file needs."""
-
-    audience: Audience
-    maps: bool
-    """Whether it shows memory maps and what holds the memory."""
-    only: tuple[str, ...]
-    """The devices that it shows; all if empty."""
-    scope: str
-    """Which ops it shows: one of `scopes.SCOPES`."""
-    shown_in: runtime.Scene | None
-    """The run of the cell that last displayed it."""
-    state: State
-    """Setting it sends it."""
-
-    @property
-    def gone(self) -> bool:
-        """Whether it was closed."""
-        ...
-
-    def did_not_load(self) -> None:
-        """Shows the table that replaces the view."""
-        ...
-
-    def send_whole(self) -> None:
-        """Sends the complete state, even if the page has parts of it."""
-        ...
-
-    def renew_still(self) -> None:
-        """Updates the picture that the notebook's file stores for the view."""
-        ...
-
-    def follow(self) -> None:
-        """Moves to the cell that begins, unless something else keeps the view in sight."""
-        ...
-
-
 class Pump:
     """Updates a session's views: at most ten times per second, only with changes, and only while a view is displayed.
 
@@ -94,7 +60,7 @@ class Pump:
         self.session = session
         self.mode, self.why_off = self._chosen = _mode(session.shell)
         self.feed: Feed = Feed(session)
-        self._models: list[Model] = []
+        self._models: list[LiveWidget] = []
         self._state: State = {}
         self._lock = new_lock()
         self._due = self._sent = 0.0
@@ -104,7 +70,7 @@ class Pump:
         """The last failure, not yet reported."""
         self._unsaid = self._said = ""
         self.shared: dict[tuple[str, tuple[str, ...]], Any] = {}
-        """Models that magics display, by kind and devices: each is displayed again instead of being created again."""
+        """Widgets that magics display, by kind and devices: each is displayed again instead of being created again."""
         self._wake = new_event()
         self._stopped = False
         self._thread: threading.Thread | None = None
@@ -129,13 +95,13 @@ class Pump:
             self._state = self.feed.state(self.busy, self._stopped)
             return self.feed.with_maps(self._state, only, fresh=True) if maps else self._state
 
-    def feeds(self, model: Model) -> None:
+    def feeds(self, model: LiveWidget) -> None:
         """Updates one more model from now on."""
         with self._lock:
             self._models = [*self._models, model]
             model.audience.told, self._sent = model.state["rev"], monotonic()
 
-    def shown(self, model: Model) -> None:
+    def shown(self, model: LiveWidget) -> None:
         """Records that a model was put into a cell's output, and sends it the current state."""
         model.audience.shown()
         scenes = self.session.recorder.scenes
@@ -143,23 +109,23 @@ class Pump:
         self._audience_changed()
         self.tick(wait=True)
 
-    def report(self, model: Model, more: int, panels: bool | None = None) -> None:
+    def report(self, model: LiveWidget, more: int, panels: bool | None = None) -> None:
         """Records a front end's report: one view of a model more or less. Callable from any thread."""
         model.audience.report(more, panels)
         self._audience_changed()
         if self.mode == "inline" and not self.busy:  # the next op may be far away
             self.tick()
 
-    def choose(self, model: Model, scope: str) -> None:
+    def choose(self, model: LiveWidget, scope: str) -> None:
         """Changes the scope of ops that a model shows."""
         model.scope, model.audience.told = scope, 0
         self.tick(wait=True)
 
-    def steps_about(self, model: Model, step: int, until: int | None) -> State:
+    def steps_about(self, model: LiveWidget, step: int, until: int | None) -> State:
         """Returns steps of a model's scope, for a page that replays them; see `Feed.steps_about`."""
         return self.feed.steps_about(step, until, model.scope, model.shown_in)
 
-    def repeat(self, model: Model) -> None:
+    def repeat(self, model: LiveWidget) -> None:
         """Sends a model's complete state again, because a page has missed a message."""
         with self._lock:
             model.send_whole()
@@ -223,7 +189,7 @@ class Pump:
         looked_at = [model for model in self._models if model.audience.looking]
         if holders and any(model.maps for model in looked_at):
             self.feed.name_holders(HOLDER_SECONDS)
-        began = thread_time()  # excludes the search for holders, which would delay the next cell's updates
+        start = thread_time()  # excludes the search for holders, which would delay the next cell's updates
         if looked_at and self.feed.changed(self.busy):
             self._state = self.feed.state(self.busy)
         late = [model for model in looked_at if model.audience.told != self._state["rev"]]
@@ -237,7 +203,7 @@ class Pump:
             for model in looked_at:
                 _show(model, model.state | {"wall": time.time()})
         nbytes = sum([model.audience.nbytes for model in late])
-        work = PART * (thread_time() - began)
+        work = PART * (thread_time() - start)
         pause = max(INTERVAL * len(looked_at), work + (self._delay(work) if late else 0.0), nbytes / RATE)
         self._due = now + pause if looked_at else NEVER
 
@@ -247,7 +213,7 @@ class Pump:
         worked, waited = self._program.since(earlier)
         return min(LONGEST_DELAY, work * waited / worked if worked else waited)
 
-    def _tell(self, model: Model, fresh: bool) -> None:
+    def _tell(self, model: LiveWidget, fresh: bool) -> None:
         state = self.feed.of_scope(self._state, model.scope, model.shown_in)
         _show(model, self.feed.with_maps(state, model.only, fresh) if model.maps else state)
         model.audience.told = self._state["rev"]
@@ -321,7 +287,7 @@ class Pump:
         self._for_each(lambda model: model.renew_still())
         self._patience.cell_ends()  # last, because a front end receives nothing before that
 
-    def _for_each(self, change: Callable[[Model], None]) -> None:
+    def _for_each(self, change: Callable[[LiveWidget], None]) -> None:
         """Changes what a notebook shows for each model. A failure does not stop the views."""
         if self.mode == "off" or self._stopped:
             return
@@ -351,7 +317,7 @@ class Pump:
             self.failure = error
 
 
-def _show(model: Model, state: State) -> None:
+def _show(model: LiveWidget, state: State) -> None:
     """Sets a model's next state. States are numbered, so that a page notices when it has missed one."""
     model.state = state | {"message": model.state["message"] + 1}
 

@@ -12,8 +12,8 @@ from nbtf.notebook.stills.device_facts import map_facts
 from nbtf.notebook.stills.schedule import Schedule, timed
 from nbtf.notebook.views import esm
 from nbtf.notebook.views.long_timeline import LongTimeline
-from nbtf.notebook.views.map_data import map_data
 from nbtf.notebook.views.page import CodeLine, Scene, scene_data
+from nbtf.notebook.views.page_data import map_data
 
 MOST_EVENTS = 20_000
 """Ops and copies up to which a page gets the complete recording: half a megabyte."""

@@ -17,8 +17,9 @@ from nbtf.notebook.stills.memory_pictures import memory_scenes
 from nbtf.notebook.stills.schedule import snapshot_of
 from nbtf.notebook.stills.svg import to_html, to_svg
 from nbtf.notebook.stills.timeline import timeline
-from nbtf.notebook.views import esm, widgets
+from nbtf.notebook.views import esm
 from nbtf.notebook.views.audience import outputs_stand_alone
+from nbtf.notebook.views.base_widget import Widget, traitlets
 from nbtf.notebook.views.cell_recording import CellRecording, Span, cell_recording
 from nbtf.notebook.views.page import CodeLine, nothing_ran
 from nbtf.notebook.views.recording_answers import Memory, RecordingAnswers, program_data
@@ -32,7 +33,7 @@ Record = runtime.Recording | runtime.Snapshot | CellRecording
 """Anything with ops, copies and memory."""
 
 
-class RecordingView(widgets.Widget):
+class RecordingView(Widget):
     """Shows a recording interactively: a timeline and, for simulated GPUs, the memory step by step.
 
     After `%load_ext nbtf`, a cell that ends with a recording shows the same view. Zoom with the brush, the mouse wheel
@@ -52,13 +53,11 @@ class RecordingView(widgets.Widget):
     Recording: 3 ops, 0 copies
     """
 
-    ident: Any = widgets.traitlets.Unicode().tag(sync=True)
-    """The name of the model, by which the page finds its picture."""
-    program: Any = widgets.traitlets.Unicode().tag(sync=True)
+    program: Any = traitlets.Unicode().tag(sync=True)
     """The name of the program that draws it, which a page loads once."""
-    still: Any = widgets.traitlets.Unicode().tag(sync=True)
+    still: Any = traitlets.Unicode().tag(sync=True)
     """The address of the picture, for pages that have no other copy of it."""
-    about: Any = widgets.traitlets.Unicode().tag(sync=True)
+    about: Any = traitlets.Unicode().tag(sync=True)
     """The picture's description as text."""
 
     def __init__(self, record: Record) -> None:
@@ -75,7 +74,7 @@ class RecordingView(widgets.Widget):
         name = uuid4().hex
         program = f"{crc32(script.encode()):08x}"
         super().__init__(model_id=name, ident=name, program=program, about=self._picture.title, still=self._address())
-        getattr(self, "on_msg")(self._answer_page)  # noqa: B009  # ipywidgets does not type it
+        self.receive(self._answer_page)
 
     def __repr__(self) -> str:
         """Returns the number of recorded ops and copies."""
@@ -113,7 +112,7 @@ class RecordingView(widgets.Widget):
         """Answers a page's question, which may arrive late or on another thread."""
         match content:
             case {"kind": "ask", "number": int(number)}:
-                widgets.send_answer(self, number, lambda: self._answers.answer(content))
+                self.post_answer(number, lambda: self._answers.answer(content))
             case _:
                 pass
 

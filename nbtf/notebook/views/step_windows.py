@@ -16,18 +16,7 @@ from nbtf import runtime
 from nbtf.notebook.device_names import short
 from nbtf.notebook.stills.schedule import SMALLEST_COPY
 from nbtf.notebook.tables import one_line
-from nbtf.notebook.views.steps import (
-    CONSTANT,
-    COPY,
-    FAILED,
-    NOBODY,
-    OP,
-    Words,
-    copied_for,
-    is_step,
-    reason_in_words,
-    row_of,
-)
+from nbtf.notebook.views import steps
 
 WINDOW = 750
 """Steps per answer: less than 100 KB."""
@@ -60,7 +49,7 @@ class StepWindows:
         self._code_line = code_line
         self._since = since
         self.cut: bool = bool(snapshot.cut)
-        is_shown = np.array([is_step(fact.event) for fact in self._work.facts], bool)
+        is_shown = np.array([steps.is_step(fact.event) for fact in self._work.facts], bool)
         rows = np.flatnonzero(is_shown[self._work.fact] & (self._work.seq >= first))
         self._rows, self._facts, self._seq = rows, self._work.fact[rows], self._work.seq[rows]
         self._levels = snapshot.levels
@@ -85,7 +74,7 @@ class StepWindows:
           `[device, op, how often, why]`, `copies`, and the `small` among them.
         """
         begin = max(0, min(step - FULL_STEPS, len(self) - WINDOW))
-        numbers, words = range(begin, min(begin + WINDOW, len(self))), Words()
+        numbers, words = range(begin, min(begin + WINDOW, len(self))), steps.Words()
         rows = [self._row(at, words) for at in numbers]
         return {
             "begin": begin,
@@ -99,19 +88,19 @@ class StepWindows:
             "before": self._before(begin),
         }
 
-    def _row(self, at: int, words: Words) -> list[Any]:
+    def _row(self, at: int, words: steps.Words) -> list[Any]:
         row = int(self._rows[at])
         fact = self._work.facts[int(self._facts[at])]
         event: Any = fact.event
-        row_type, reason, device = OP, None, event.target if isinstance(event, runtime.Copied) else event.device
+        row_type, reason, device = steps.OP, None, event.target if isinstance(event, runtime.Copied) else event.device
         if isinstance(event, runtime.Copied):
-            row_type, reason = COPY, copied_for(event, self._op_behind(row))
+            row_type, reason = steps.COPY, steps.copied_for(event, self._op_behind(row))
         elif fact.reason is not None:
-            row_type = FAILED if isinstance(event, runtime.OpPlaced) else OP
-            reason = reason_in_words(event.op, event.device, fact.reason)
+            row_type = steps.FAILED if isinstance(event, runtime.OpPlaced) else steps.OP
+            reason = steps.reason_in_words(event.op, event.device, fact.reason)
         level = self._level(device, int(self._seq[at]))
         timed = (int(self._seq[at]), self._ms(row), self._work.seconds[row])
-        return row_of(row_type, event, timed, reason, level, words, self._code_line)
+        return steps.row_of(row_type, event, timed, reason, level, words, self._code_line)
 
     def _ms(self, row: int) -> int:
         return max(0, int((self._work.time[row] - self._since) * 1000))
@@ -121,16 +110,16 @@ class StepWindows:
         site = self._work.facts[int(self._work.fact[row])].event.site
         following: list[int] = self._work.fact[row + 1 : row + 1 + FULL_STEPS].tolist()
         for event in [self._work.facts[fact].event for fact in following]:
-            if not isinstance(event, runtime.Copied) and event.op != CONSTANT and event.site == site:
+            if not isinstance(event, runtime.Copied) and event.op != steps.CONSTANT and event.site == site:
                 return event.op
         return None
 
     def _level(self, device: str, seq: int) -> tuple[int, int]:
         if device not in self._levels:
-            return NOBODY
+            return steps.NOBODY
         seqs, in_use, pool = self._levels[device]
         at = int(seqs.searchsorted(seq, "right")) - 1
-        return (int(in_use[at]), int(pool[at])) if at >= 0 else NOBODY
+        return (int(in_use[at]), int(pool[at])) if at >= 0 else steps.NOBODY
 
     def _levels_in(self, device: str, numbers: range) -> list[list[int]]:
         """Returns a device's memory before a range of steps, and at each change within it."""
@@ -161,7 +150,9 @@ class StepWindows:
                 for sums in (copies, small) if event.nbytes < SMALLEST_COPY else (copies,):
                     _add(sums, route, count, count * event.nbytes)
             else:
-                reason = "" if fact.reason is None else one_line(reason_in_words(event.op, event.device, fact.reason))
+                reason = (
+                    "" if fact.reason is None else one_line(steps.reason_in_words(event.op, event.device, fact.reason))
+                )
                 _add(counts, (short(event.device), one_line(event.op), reason), count)
         return {
             "counts": [[device, op, count, reason] for (device, op, reason), (count,) in counts.items()],

@@ -4,30 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from functools import lru_cache
+from itertools import chain
 from typing import Any, NamedTuple
 
 from nbtf import runtime
 from nbtf.notebook.device_names import short
 from nbtf.notebook.tables import one_line
 
-COLUMNS = (
-    "kind",
-    "seq",
-    "ms",
-    "op",
-    "device",
-    "target",
-    "why",
-    "code",
-    "out",
-    "nbytes",
-    "in_use",
-    "pool",
-    "seconds",
-    "modelled",
-    "node",
-)
-
+COLUMNS = tuple("kind seq ms op device target why code out nbytes in_use pool seconds modelled node".split())
 MOST = 200
 """Maximum number of rows in a state."""
 
@@ -104,9 +88,9 @@ class _Step(NamedTuple):
     """An op or a copy: the event that reported its end, or its beginning if it has no end."""
 
     seq: int
-    kind: int
+    row_type: int
     event: Any
-    why: str | None
+    reason: str | None
     memory: tuple[int, int]
 
 
@@ -121,24 +105,24 @@ class _Story:
         self._memory: dict[tuple[str, runtime.Site], tuple[int, int]] = {}
 
     def take(self, event: Any) -> None:
-        kind = event.__class__
-        if kind is runtime.OpPlaced:
+        event_class = event.__class__
+        if event_class is runtime.OpPlaced:
             self._begin(event)
-        elif kind is runtime.OpExecuted:
+        elif event_class is runtime.OpExecuted:
             self._end(event)
-        elif kind is runtime.Copied:
+        elif event_class is runtime.Copied:
             self._copies[event.target, event.site] = len(self.steps)
             # Its allocation was reported before, except on a real card.
             memory = NOBODY if event.kind == "read" else self._memory.pop((event.target, event.site), NOBODY)
             self.steps.append(_Step(event.seq, COPY, event, copied_for(event, self._doing.get(event.site)), memory))
-        elif kind is runtime.Allocated:
+        elif event_class is runtime.Allocated:
             self._allocated(event)
 
     def finish(self) -> list[_Step]:
         """Adds the ops without an end: they failed. Ops that are still running are not recorded yet."""
-        for placed in [one for some in self._waiting.values() for one in some]:
-            why = reason_in_words(placed.op, placed.device, placed.reason)
-            self.steps.append(_Step(placed.seq, FAILED, placed, why, NOBODY))
+        for placed in chain.from_iterable(self._waiting.values()):
+            reason = reason_in_words(placed.op, placed.device, placed.reason)
+            self.steps.append(_Step(placed.seq, FAILED, placed, reason, NOBODY))
         self.steps.sort(key=lambda step: step.seq)
         return self.steps
 
@@ -151,8 +135,8 @@ class _Story:
         memory = self._memory.pop((event.device, event.site), NOBODY)
         self._doing.pop(event.site, None)
         if placed:  # otherwise it was placed before the events that are read
-            why = reason_in_words(event.op, event.device, placed.pop().reason)
-            self.steps.append(_Step(event.seq, OP, event, why, memory))
+            reason = reason_in_words(event.op, event.device, placed.pop().reason)
+            self.steps.append(_Step(event.seq, OP, event, reason, memory))
 
     def _allocated(self, event: Any) -> None:
         memory = (event.in_use, event.pool)
@@ -201,7 +185,7 @@ def _row(step: _Step, words: Words, code_line: Callable[[runtime.Site], str], si
     event: Any = step.event
     seconds = getattr(event, "seconds", 0.0)
     timed = (event.seq, max(0, int((event.time - since) * 1000)), seconds)
-    return row_of(step.kind, event, timed, step.why, step.memory, words, code_line)
+    return row_of(step.row_type, event, timed, step.reason, step.memory, words, code_line)
 
 
 def row_of(

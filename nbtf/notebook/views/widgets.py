@@ -2,37 +2,25 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Iterator
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any
 from uuid import uuid4
-from zlib import crc32
 
-from nbtf._install import pip_install
-
-try:
-    import anywidget
-    import traitlets
-    from IPython import display, get_ipython
-except ModuleNotFoundError as error:
-    raise ModuleNotFoundError(
-        f"The live views need {error.name}, which is not installed. {pip_install('lab')}", name=error.name
-    ) from error
+from IPython import display
 
 from nbtf import runtime
-from nbtf.notebook import catalogue, device_table, memory_table
+from nbtf.notebook import device_table, memory_table
 from nbtf.notebook.device_names import full_name, require, short
-from nbtf.notebook.session import SESSIONS, Session, say
+from nbtf.notebook.session import say
 from nbtf.notebook.stills.device_map import map_of_session
 from nbtf.notebook.stills.marks import Picture
 from nbtf.notebook.stills.memory_overview import memory_overview
 from nbtf.notebook.stills.memory_pictures import picture_of_session, steps_by_device
 from nbtf.notebook.stills.svg import to_html, to_svg
 from nbtf.notebook.tables import Table
-from nbtf.notebook.views import esm, scopes
-from nbtf.notebook.views.audience import Audience
-from nbtf.notebook.views.difference import difference
-from nbtf.notebook.views.pump import Pump, pump_of
+from nbtf.notebook.views.base_widget import traitlets
+from nbtf.notebook.views.protocol import LiveWidget
 
 STILL = "A still picture of the moment this was shown. In a running notebook, the live view appears here."
 STRIP = "A strip of the live view. It appears in the cell that is running."
@@ -43,77 +31,23 @@ MOST_EVENTS = 10_000
 MOST_STEPS = 1000
 """Memory steps of a GPU in the picture of all its steps."""
 
-WHOLE_AFTER = 4
-"""Once the differences sum up to this many times a state's size, the whole state is sent, for pages that missed one."""
-
 STILL_TYPES = ("text/html", "text/plain")
 """The formats of a picture that a page receives; pictures may be large, and the HTML contains the SVG."""
-
-LARGEST_PART = 96_000
-"""Maximum size of an answer's part in one message, in bytes."""
 
 MISSING = "the live view did not load. Install anywidget where JupyterLab runs, not only in this kernel"
 
 
-class Widget(anywidget.AnyWidget):
-    """A widget that displays itself by its bundle, with a picture for front ends that cannot show widgets."""
-
-    _ipython_display_ = None  # ipywidgets 7 has a method here that shows only the widget
-
-
-class View(Widget):
+class View(LiveWidget):
     """A live view of a session."""
 
-    state: Any = traitlets.Dict().tag(sync=True)
-    texts: Any = traitlets.Dict().tag(sync=True)
-    """Its words in languages other than English, by the requested name of the language."""
     docked: Any = traitlets.Bool(default_value=False).tag(sync=True)
     """Whether it moves into a panel of the page, if the page has panels."""
-    ident: Any = traitlets.Unicode().tag(sync=True)
-    """The name of the model, by which the page finds it."""
-    maps = False
-    module = ""
-    """The file in `static/` that draws it."""
-    drawn_by = ""
-    """The view that this file exports."""
     shrinks = False
     """Whether it shrinks to a strip in pages without panels."""
-
-    def __init__(self, only: tuple[str, ...] = ()) -> None:
-        """Shows the current state, and is updated from now on.
-
-        Args:
-          only: devices to show; all if empty.
-
-        Raises:
-          RuntimeError: if the extension is not loaded.
-        """
-        session = _session(type(self).__name__)
-        self.session = session
-        self.audience: Audience = Audience()
-        self.only = only
-        self.scope = scopes.ALL
-        self.shown_in: runtime.Scene | None = None
-        self._output = self._strip = ""
-        self._count = 0
-        self._renewed: dict[str, str] = {}
-        self._drawn_at: object = None
-        self._pump: Pump = pump_of(session)
-        self._esm, self._css = esm.script(self.module, self.drawn_by), esm.style(self.module)
-        self._sent = state = self._pump.add(self.maps, only)
-        # Size of the last whole state, and of the differences sent since.
-        self._whole, self._differences = len(json.dumps(state)), 0
-        # A page has one style per name: the style of an older view, saved in a notebook, must not replace this one.
-        style = f"{type(self).__module__}.{type(self).__name__}-{crc32(self._css.encode()):08x}"
-        super().__init__(state=state, texts=self._texts(state["lang"]), _anywidget_id=style)
-        self.ident = self.model_id
-        getattr(self, "on_msg")(self._take_message)  # noqa: B009  # ipywidgets does not type it
-        self._pump.feeds(self)
-
-    @property
-    def gone(self) -> bool:
-        """Whether it was closed."""
-        return self.comm is None
+    _output = _strip = ""
+    _count = 0
+    _drawn_at: object = None
+    _renewed: Mapping[str, str] = MappingProxyType({})
 
     def table(self) -> Table:
         """Returns the current state as a table."""
@@ -143,11 +77,14 @@ class View(Widget):
         if not self.audience.views:
             _publish(data, metadata, transient={"display_id": self._output}, update=True)
 
+    def page_loaded(self) -> None:
+        """Sends the picture again, because cells may have ended before the page loaded the view."""
+        self._send_renewed()
+
     def _send_renewed(self) -> None:
         """Asks pages to store the picture, if it is newer than the one with which the view was shown."""
         if self._renewed:
-            content = {"kind": "drawn", "count": self._count, "data": self._renewed}
-            getattr(self, "send")(content)  # noqa: B009  # ipywidgets does not type it
+            self.post({"kind": "drawn", "count": self._count, "data": self._renewed})
 
     def follow(self) -> None:
         """Shows its strip in the cell that begins, and only there, if the page has no panel for the view."""
@@ -170,86 +107,6 @@ class View(Widget):
         """Shows the table, and the reason for not being live."""
         _show(self.table())
         say(MISSING)
-
-    def _take_message(self, _: Any, content: Any, __: Any) -> None:
-        """Handles a message of a front end, which may arrive late or on another thread.
-
-        `{kind: "open", device, times}` requests the recording of a cell: of the last one that ran something, or of the
-        one that ran at `times`, two moments of the kernel's clock in seconds (as `wall` of a state), with the work of
-        `device` at that time. Both are optional. The answer is `{kind: "opened", ident, cell, device, span}`: the page
-        then shows the model `ident` (see `static/opened.js`).
-        """
-        match content:
-            case {"kind": "view", "n": 1 | -1 as more, **page}:
-                panels = page.get("panels")
-                self._pump.report(self, more, panels if isinstance(panels, bool) else None)
-                if more > 0:
-                    getattr(self, "send")({"kind": "fed"})  # noqa: B009  # a saved view without a kernel gets no answer
-                    self._send_renewed()  # cells may have ended before the page loaded it
-            case {"kind": "ask", "number": int(number), "what": "steps", "step": int(step), **rest}:
-                send_answer(self, number, lambda: self._pump.steps_about(self, step, rest.get("until")))
-            case {"kind": "whole"}:
-                self._pump.repeat(self)
-            case {"kind": "language", "name": str(name)}:
-                self._speak(name)
-            case {"kind": "scope", "name": str(name)} if name in scopes.SCOPES:
-                self._pump.choose(self, name)
-            case {"kind": "open", **request}:
-                self._open(request)
-            case _:
-                pass
-
-    def send_state(self, key: Any = None) -> None:
-        """Sends the changes of a new state, and other values in full."""
-        if key == "state":
-            self._send_news()
-        else:
-            self._send_key(key)
-
-    def send_whole(self) -> None:
-        """Sends the complete state."""
-        self._send_key("state")
-        self._sent, self._differences = self.state, 0
-        self._whole = self.audience.nbytes = len(json.dumps(self.state))
-
-    def _send_key(self, key: Any) -> None:
-        """Sends the values of given traits."""
-        inherited: Any = super()
-        inherited.send_state(key)
-
-    def _send_news(self) -> None:
-        """Sends the changes; sends everything now and then, and always to front ends without a page (nbclient)."""
-        previous, now = self._sent, self.state
-        news = {"from": previous["message"], "to": now["message"], "difference": difference(previous, now)}
-        nbytes = len(json.dumps(news))
-        self._differences += nbytes
-        if self._differences > WHOLE_AFTER * self._whole or not (self.audience.views or now["busy"]):
-            self.send_whole()
-            return
-        self._sent, self.audience.nbytes = now, nbytes
-        getattr(self, "send")({"kind": "difference", **news})  # noqa: B009  # ipywidgets does not type it
-
-    def _open(self, request: dict[str, Any]) -> None:
-        """Makes the page show the recording of a cell."""
-        from nbtf.notebook.views.recording_view import open_cell  # imported late: it is a view as well
-
-        match request:
-            case {"times": [int() | float() as begin, int() | float() as end]}:
-                times = float(begin), float(end)
-            case _:
-                times = None
-        opened = open_cell(self.session, str(request.get("device") or ""), times)
-        if opened is not None:
-            getattr(self, "send")(opened)  # noqa: B009  # ipywidgets does not type it
-
-    def _speak(self, name: str) -> None:
-        """Adds the words of a language that a front end has requested."""
-        if name not in self.texts:
-            self.texts = self.texts | self._texts(name)
-
-    def _texts(self, name: str) -> dict[str, Any]:
-        translation = catalogue.translation(name, catalogue.sections_in(self._esm))
-        return {} if translation is None else {name: translation}
 
     def _repr_mimebundle_(self, **kwargs: Any) -> Any:
         """Returns the widget, with a picture and text for front ends that cannot show it."""
@@ -396,39 +253,6 @@ class MemoryView(View):
         GPU:1   simulated  1,280 B  █░░░░░░░░░ under 1 %  1,280 B  15 GiB  15 GiB
         """
         return memory_table.table(self.session, set(self.only))
-
-
-def parts_of(answer: dict[str, Any]) -> Iterator[bytes]:
-    """Yields an answer in parts that are small enough for one message each."""
-    text = json.dumps(answer, separators=(",", ":"), ensure_ascii=False).encode()
-    for begin in range(0, len(text), LARGEST_PART):
-        yield text[begin : begin + LARGEST_PART]
-
-
-def send_answer(widget: anywidget.AnyWidget, number: int, answer: Callable[[], dict[str, Any]]) -> None:
-    """Sends the answer to a page's question, or the reason why there is none; see `static/asker.js`.
-
-    Args:
-      widget: the widget that received the question.
-      number: number of the question.
-      answer: returns the answer.
-    """
-    send: Any = getattr(widget, "send")  # noqa: B009  # ipywidgets does not type it
-    try:
-        pieces = list(parts_of(answer()))
-    except Exception as error:  # the page keeps its current data
-        send({"kind": "answer", "number": number, "failed": f"{type(error).__name__}: {error}"})
-        return
-    for piece in pieces:
-        send({"kind": "answer", "number": number, "parts": len(pieces)}, buffers=[piece])
-
-
-def _session(name: str) -> Session:
-    shell = get_ipython()
-    session = None if shell is None else SESSIONS.get(shell)
-    if session is None:
-        raise RuntimeError(f"tf.notebook.{name} needs the extension, which records. Run %load_ext nbtf first.")
-    return session
 
 
 def _name_output(shell: Any) -> tuple[str, int]:

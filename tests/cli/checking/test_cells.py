@@ -222,6 +222,7 @@ def test_the_notebook_is_wrong_where_a_cell_is(verdict: NotebookVerdict) -> None
     assert (verdict.is_wrong, verdict.unusable, verdict.status, verdict.problems) == (True, False, 1, [])
 
 
+@pytest.mark.nightly
 def test_what_nbval_says_is_as_the_table_has_it(notebook: Path, tmp_path: Path) -> None:
     report = tmp_path / "nbval.xml"
     command = [sys.executable, "-m", "pytest", "--nbval", "--nbval-current-env", f"--nbval-sanitize-with={BUILT_IN}"]

@@ -6,6 +6,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 import nbtf
 from nbtf.cli.checking.sanitizing import BUILT_IN
 
@@ -13,6 +15,7 @@ ROOT = Path(nbtf.__file__).parents[1]
 LESSON = ROOT / "notebooks" / "08_several_gpus_by_hand.ipynb"
 
 
+@pytest.mark.nightly
 def test_nbval_accepts_a_lesson() -> None:
     options = [
         "-p",

@@ -34,38 +34,6 @@ RATES: dict[str, tuple[Callable[[Any], Any], list[float]]] = {
         lambda step: train.polynomial_decay(0.1, step, 10, 0.01, power=0.5, cycle=True),
         [0.1, 0.0953815, 0.0852994, 0.0797137, 0.059295, 0.0502492, 0.066921, 0.0467423, 0.01],
     ),
-    "natural": (
-        lambda step: train.natural_exp_decay(0.1, step, 10, 0.5),
-        [0.1, 0.0951229, 0.0860708, 0.0818731, 0.0704688, 0.067032, 0.0548812, 0.0286505, 0.0135335],
-    ),
-    "natural, in steps": (
-        lambda step: train.natural_exp_decay(0.1, step, 10, 0.5, staircase=True),
-        [0.1, 0.1, 0.1, 0.1, 0.1, 0.1, 0.0606531, 0.0367879, 0.0135335],
-    ),
-    "inverse": (
-        lambda step: train.inverse_time_decay(0.1, step, 10, 0.5),
-        [0.1, 0.0952381, 0.0869565, 0.0833333, 0.0740741, 0.0714286, 0.0625, 0.0444444, 0.0333333],
-    ),
-    "inverse, in steps": (
-        lambda step: train.inverse_time_decay(0.1, step, 10, 0.5, staircase=True),
-        [0.1, 0.1, 0.1, 0.1, 0.1, 0.1, 0.0666667, 0.05, 0.0333333],
-    ),
-    "cosine": (
-        lambda step: train.cosine_decay(0.1, step, 20, 0.1),
-        [0.1, 0.099446, 0.0950953, 0.0914058, 0.0754296, 0.0689058, 0.0410942, 0.01, 0.01],
-    ),
-    "cosine, again and again": (
-        lambda step: train.cosine_decay_restarts(0.1, step, 8, t_mul=2.0, m_mul=0.5, alpha=0.1),
-        [0.1, 0.0965746, 0.0722208, 0.055, 0.0134254, 0.055, 0.0484099, 0.0324458, 0.02125],
-    ),
-    "cosine, always as long": (
-        lambda step: train.cosine_decay_restarts(0.1, step, 8, t_mul=1.0),
-        [0.1, 0.096194, 0.0691342, 0.05, 0.003806, 0.1, 0.05, 0.096194, 0.1],
-    ),
-    "line and cosine": (
-        lambda step: train.linear_cosine_decay(0.1, step, 20),
-        [0.1001, 0.0945152, 0.0804678, 0.0724607, 0.0473547, 0.0393705, 0.0139197, 0.0001, 0.0001],
-    ),
 }
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from pathlib import Path
 from typing import Any
 
@@ -75,15 +74,6 @@ def test_training_goes_on_from_the_last_checkpoint(tmp_path: Path) -> None:
     assert [3, 4] == part()
 
 
-def test_checkpoints_are_saved_every_so_many_steps(tmp_path: Path) -> None:
-    with tf.Graph().as_default():
-        step = counting()
-        hooks = [train.StopAtStepHook(last_step=5), train.CheckpointSaverHook(str(tmp_path), save_steps=2)]
-        run_all(hooks, step)
-
-    assert [0, 2, 4, 5] == [n for n in range(6) if train.checkpoint_exists(f"{tmp_path}/model.ckpt-{n}")]
-
-
 def test_a_loss_that_is_no_number_stops_training() -> None:
     with tf.Graph().as_default():
         loss = tf.constant(float("nan"))
@@ -93,37 +83,21 @@ def test_a_loss_that_is_no_number_stops_training() -> None:
             run_all([train.NanTensorHook(loss)], loss)
 
 
-def test_values_are_logged(caplog: pytest.LogCaptureFixture) -> None:
-    tf.logging.set_verbosity(tf.logging.INFO)
-    with tf.Graph().as_default(), caplog.at_level(logging.INFO, "tensorflow"):
-        step = counting()
-        hook = train.LoggingTensorHook({"step": step}, every_n_iter=2, formatter=lambda values: f"at {values['step']}")
-        run_all([hook, train.StopAtStepHook(last_step=4)], step)
-
-    assert ["at 1", "at 3"] == [one.message for one in caplog.records if one.message.startswith("at")]
-
-
 def test_the_graph_is_closed_while_it_trains() -> None:
     with tf.Graph().as_default():
         counting()
-        with train.MonitoredSession(), pytest.raises(RuntimeError, match="Graph is finalized and cannot be modified"):
+        with (
+            train.MonitoredTrainingSession(),
+            pytest.raises(RuntimeError, match="Graph is finalized and cannot be modified"),
+        ):
             tf.constant(1.0)
 
 
 def test_the_end_of_the_data_is_no_error() -> None:
     with tf.Graph().as_default():
         counting()
-        with train.MonitoredSession():
+        with train.MonitoredTrainingSession():
             raise tf.errors.OutOfRangeError(None, None, "no more")
-
-
-def test_final_values_are_fetched() -> None:
-    with tf.Graph().as_default():
-        step = counting()
-        hook = train.FinalOpsHook(step)
-        run_all([hook, train.StopAtStepHook(last_step=2)], step)
-
-        assert 3 == hook.final_ops_values
 
 
 def test_a_coordinator_hands_errors_on() -> None:
@@ -156,9 +130,15 @@ def test_what_is_not_here_says_what_is(name: str, text: str) -> None:
     assert text in caught.value.__notes__[0]
 
 
-@pytest.mark.parametrize("session", [train.MonitoredTrainingSession, train.SingularMonitoredSession])
-def test_a_session_of_another_process_is_refused(session: Any) -> None:
+def test_checkpoints_are_saved_every_so_many_seconds(tmp_path: Path) -> None:
+    with tf.Graph().as_default():
+        run_all([train.StopAtStepHook(last_step=2)], counting(), checkpoint_dir=str(tmp_path), save_checkpoint_secs=-1)
+
+    assert [0, 1, 2] == [n for n in range(4) if train.checkpoint_exists(f"{tmp_path}/model.ckpt-{n}")]
+
+
+def test_a_session_of_another_process_is_refused() -> None:
     with tf.Graph().as_default():
         tf.constant(1.0)
         with pytest.raises(UnimplementedError, match=r"Got the target 'grpc://a:2222': leave `target` \(or `master`\)"):
-            session(master="grpc://a:2222")
+            train.MonitoredTrainingSession(master="grpc://a:2222")

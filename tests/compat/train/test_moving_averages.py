@@ -47,11 +47,9 @@ def test_an_average_of_a_tensor_starts_at_0() -> None:
         assert [2.0, 3.0] == followed(Averages(0.5), c, tf.no_op(), 2)
 
 
-def test_the_start_at_0_can_be_made_up_for() -> None:
-    with tf.Graph().as_default():
-        c = tf.constant(4.0) * 1.0
-
-        assert [4.0, 4.0] == followed(Averages(0.5, zero_debias=True), c, tf.no_op(), 2)
+def test_averages_are_not_corrected_for_their_start() -> None:
+    with pytest.raises(NotImplementedError, match="Leave `zero_debias` out"):
+        Averages(0.5, zero_debias=True)
 
 
 def test_averages_are_named_after_what_they_follow() -> None:

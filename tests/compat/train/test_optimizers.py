@@ -57,21 +57,6 @@ FIGURES: dict[str, tuple[Callable[[], Any], list[float], list[float]]] = {
         [4.275, 2.85788, 1.78587, 1.16744, 0.794079],
         [0.39375, 0.348053, 0.296425, 0.250116, 0.210623],
     ),
-    "Adadelta": (
-        lambda: train.AdadeltaOptimizer(1.0),
-        [4.275, 4.27042, 4.26578, 4.26111, 4.25642],
-        [0.39375, 0.393154, 0.392552, 0.391946, 0.391337],
-    ),
-    "Ftrl": (
-        lambda: train.FtrlOptimizer(0.1),
-        [4.275, 2.4713, 2.05038, 1.77633, 1.57169],
-        [0.39375, 0.615091, 0.413844, 0.303651, 0.23215],
-    ),
-    "Ftrl with penalties": (
-        lambda: train.FtrlOptimizer(0.1, l1_regularization_strength=0.05, l2_regularization_strength=0.1),
-        [4.275, 2.43538, 2.02253, 1.74909, 1.54622],
-        [0.39375, 0.639048, 0.439881, 0.330302, 0.254457],
-    ),
 }
 """How to make each optimizer, its losses with a whole gradient, and with one of rows, of which one comes twice."""
 

@@ -14,6 +14,7 @@ from nbtf.notebook.holders.holders import Holders, Item
 from nbtf.notebook.holders.search import Graph
 from nbtf.notebook.session import SESSIONS
 from tests.notebook.conftest import ENOUGH, Shell
+from tests.rings import seeds
 
 LAYERS = (
     "[{}, {}, {}]",
@@ -65,7 +66,7 @@ def fill(shell: Shell, seed: int) -> None:
     shell.run("if isinstance(x0, list): x0.append(x0)")
 
 
-@pytest.mark.parametrize("seed", range(24))
+@pytest.mark.parametrize("seed", seeds(24))
 def test_names_by_stem_and_last_step_are_those_of_the_tensor_alone(shell: Shell, seed: int) -> None:
     fill(shell, seed)
     holders = Holders(SESSIONS[shell.ip], ENOUGH)

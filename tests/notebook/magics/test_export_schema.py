@@ -10,8 +10,7 @@ import jsonschema
 import pytest
 
 import nbtf as tf
-from nbtf.notebook.magics.export import FIELDS, exported
-from nbtf.notebook.magics.export_schema import export_schema
+from nbtf.notebook.magics.export import FIELDS, export_schema, exported
 from tests.machines import machine
 
 VALIDATOR = jsonschema.Draft202012Validator(export_schema())

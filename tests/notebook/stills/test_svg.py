@@ -10,10 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nbtf._runtime.phases import HOLDERS, PHASES
+from nbtf._runtime.phases import PHASES
 from nbtf.notebook.stills.glyphs import fitted, width_of
 from nbtf.notebook.stills.marks import Boxes, Group, Line, Mark, Path, Picture, Rectangle, Text, texts_of
-from nbtf.notebook.stills.palette import FILLS, OF_HOLDER, OF_PHASE, TOKENS, text_on
+from nbtf.notebook.stills.memory_bands import COLOURS
+from nbtf.notebook.stills.palette import FILLS, OF_PHASE, TOKENS, text_on
 from nbtf.notebook.stills.svg import to_svg
 
 MARKS: tuple[Mark, ...] = (
@@ -116,10 +117,15 @@ def luminance(colour: str) -> float:
 
 
 def test_phases_and_holders_share_their_colours() -> None:
-    pairs = [("forward", "activations"), ("backward", "gradients"), ("update", "optimizer slots"), ("input", "input")]
+    pairs = [
+        ("forward", "activations"),
+        ("backward", "gradients"),
+        ("update", "optimizer slots"),
+        ("input", "Python names"),
+    ]
 
-    assert (set(OF_PHASE), set(OF_HOLDER)) == ({*PHASES, ""}, set(HOLDERS))
-    assert [OF_PHASE[phase] for phase, _ in pairs] == [OF_HOLDER[holder] for _, holder in pairs]
+    assert set(OF_PHASE) == {*PHASES, ""}
+    assert [OF_PHASE[phase] for phase, _ in pairs] == [COLOURS[holder] for _, holder in pairs]
 
 
 @given(st.text(min_size=1), st.floats(0, 200))

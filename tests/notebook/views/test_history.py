@@ -8,13 +8,14 @@ import pytest
 
 from nbtf import runtime
 from nbtf.notebook.views.history import FEWEST, MOST, NEW, History, share
+from tests.rings import seeds
 
 
 def allocated(seconds: float, in_use: int) -> runtime.Allocated:
     return runtime.Allocated("GPU:0", 256, in_use, 4096, 1, seconds)
 
 
-@pytest.mark.parametrize("seed", range(100))
+@pytest.mark.parametrize("seed", seeds(100))
 def test_thinned_curve_keeps_its_peak_its_end_and_its_order(seed: int) -> None:
     chance = Random(seed)
     sizes = [chance.randrange(1000) for _ in range(chance.randint(1, 400))]

@@ -16,7 +16,7 @@ from nbtf.notebook import catalogue
 from nbtf.notebook.stills.device_facts import DeviceFacts, Flow, MapFacts, OpCount, map_facts
 from nbtf.notebook.stills.device_map import device_map
 from nbtf.notebook.views import esm
-from nbtf.notebook.views.map_data import map_data
+from nbtf.notebook.views.page_data import map_data
 from tests.machines import cluster, machine
 from tests.notebook.stills.test_device_map import DEVICES, WIDTHS, recorded
 from tests.notebook.stills.test_timeline import RECORDED

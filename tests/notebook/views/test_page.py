@@ -22,7 +22,7 @@ from nbtf.notebook.stills.marks import Path as Outline
 from nbtf.notebook.stills.schedule import Exchange, Pieces, Schedule, Trace, Transfer, Work, timed
 from nbtf.notebook.stills.timeline import timeline
 from nbtf.notebook.views import page
-from nbtf.notebook.views.timeline_data import timeline_data
+from nbtf.notebook.views.page_data import timeline_data
 from tests.machines import cluster, machine
 from tests.notebook.stills.test_timeline import RECORDED
 

@@ -19,7 +19,7 @@ from nbtf.notebook import catalogue
 from nbtf.notebook.session import SESSIONS
 from nbtf.notebook.stills.device_facts import map_facts
 from nbtf.notebook.views import recording_answers
-from nbtf.notebook.views.map_data import map_data
+from nbtf.notebook.views.page_data import map_data
 from nbtf.notebook.views.pump import pump_of
 from tests.notebook.conftest import Shell
 from tests.notebook.views.test_widgets import HTMLImage
@@ -27,7 +27,7 @@ from tests.notebook.views.test_widgets import HTMLImage
 pytest.importorskip("anywidget", reason="needs the lab extra")
 comm = pytest.importorskip("comm")
 recording_view = pytest.importorskip("nbtf.notebook.views.recording_view")
-views = pytest.importorskip("nbtf.notebook.views.widgets")
+base_widget = pytest.importorskip("nbtf.notebook.views.base_widget")
 
 pytestmark = pytest.mark.filterwarnings("ignore:Deprecated in traitlets 4.1:DeprecationWarning")  # by ipywidgets 8.0
 
@@ -84,7 +84,7 @@ def ask(view: Any, sent: list[Message], **question: Any) -> Any:
         return contents[0]["failed"]
     assert {len(sent)} == {content["parts"] for content in contents}
     parts = [part for _, (part,) in sent]
-    assert max(map(len, parts)) <= views.LARGEST_PART
+    assert max(map(len, parts)) <= base_widget.LARGEST_PART
     return json.loads(b"".join(parts))
 
 
@@ -154,7 +154,7 @@ def test_what_is_no_question_is_ignored(live: Shell, sent: list[Message], conten
 def test_long_answer_comes_in_pieces(live: Shell, sent: list[Message], monkeypatch: pytest.MonkeyPatch) -> None:
     view = live.run("tf.notebook.RecordingView(record)").result
     whole = ask(view, sent, what="scene")
-    monkeypatch.setattr(views, "LARGEST_PART", 100)
+    monkeypatch.setattr(base_widget, "LARGEST_PART", 100)
 
     assert whole == ask(view, sent, what="scene")
     assert len(sent) > 3
@@ -190,7 +190,7 @@ def test_recording_without_ops_is_a_text_and_no_view(live: Shell) -> None:
 def test_without_widgets_there_is_the_picture_alone(
     live: Shell, sent: list[Message], monkeypatch: pytest.MonkeyPatch, missing: str
 ) -> None:
-    for name in ("recording_view", "widgets"):
+    for name in ("base_widget", "recording_view"):
         monkeypatch.delitem(sys.modules, f"nbtf.notebook.views.{name}", raising=False)
         monkeypatch.delattr(sys.modules["nbtf.notebook.views"], name, raising=False)
     for name in [name for name in sys.modules if name.partition(".")[0] == "anywidget"]:

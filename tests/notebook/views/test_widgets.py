@@ -425,8 +425,9 @@ def test_without_the_extension_the_views_say_what_to_type(bare: Shell, sent: lis
 
 def test_without_anywidget_the_views_say_what_to_install(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NBTF_LIVE", "inline")
-    monkeypatch.delitem(sys.modules, "nbtf.notebook.views.widgets", raising=False)
-    monkeypatch.delattr(sys.modules["nbtf.notebook.views"], "widgets", raising=False)
+    for name in ("base_widget", "recording_view", "protocol", "widgets"):
+        monkeypatch.delitem(sys.modules, f"nbtf.notebook.views.{name}", raising=False)
+        monkeypatch.delattr(sys.modules["nbtf.notebook.views"], name, raising=False)
     monkeypatch.setitem(sys.modules, "anywidget", None)
 
     for line in LINES:

@@ -55,3 +55,24 @@ def test_elements_are_sorted_both_ways(dtype: str) -> None:
         assert np.array_equal(np.sort(array, axis), tf.sort(array, axis))
         assert np.array_equal(np.flip(np.sort(array, axis), axis), tf.sort(array, axis, "DESCENDING"))
         assert np.array_equal(np.argsort(array, axis, kind="stable"), tf.argsort(array, axis))
+
+
+@pytest.mark.parametrize(
+    ("values", "ascending", "descending"),
+    [
+        ([0.0, -0.0, 0.0, -1.0], [-1.0, 0.0, -0.0, 0.0], [0.0, -0.0, 0.0, -1.0]),
+        ([1.0, np.nan, -np.inf], [np.nan, -np.inf, 1.0], [np.nan, 1.0, -np.inf]),
+        ([-0.0, 2.0, -0.0], [-0.0, -0.0, 2.0], [2.0, -0.0, -0.0]),
+        ([], [], []),
+        ([np.nan], [np.nan], [np.nan]),
+    ],
+    ids=["zeros of both signs", "nan", "negative zeros", "nothing", "only nan"],
+)
+def test_nan_comes_first_and_zeros_of_both_signs_keep_their_order(
+    values: list[float], ascending: list[float], descending: list[float]
+) -> None:
+    tensor = tf.constant(values, tf.float32)
+    for direction, expected in (("ASCENDING", ascending), ("DESCENDING", descending)):
+        actual = tf.sort(tensor, -1, direction).numpy()
+        np.testing.assert_array_equal(actual, expected)
+        np.testing.assert_array_equal(np.signbit(actual[actual == 0]), np.signbit([x for x in expected if x == 0]))

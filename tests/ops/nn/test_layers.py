@@ -11,6 +11,7 @@ import pytest
 import nbtf as tf
 from nbtf.errors import AbortedError, InvalidArgumentError
 from tests.machines import machine
+from tests.ops.listening import listening
 
 X = np.array([[1.0, -2.0, 3.0], [-4.0, 5.0, 6.5]], np.float32)
 V = X[0]
@@ -66,6 +67,21 @@ def test_two_names_are_one_function() -> None:
     assert tf.nn.softmax is tf.math.softmax
     assert tf.nn.sigmoid is tf.math.sigmoid
     assert tf.nn.top_k is tf.math.top_k
+
+
+def test_gelu_of_numbers_without_a_limit_is_theirs_or_0() -> None:
+    with np.errstate(all="raise"):
+        actual = tf.nn.gelu(tf.constant([100.0, -100.0, 0.0, 3e38])).numpy()
+
+    assert np.array_equal([100.0, 0.0, 0.0, np.float32(3e38)], actual)
+    assert np.array_equal([np.inf, np.nan, np.nan], tf.nn.gelu([np.inf, -np.inf, np.nan]), equal_nan=True)
+
+
+def test_gelu_is_the_ops_of_tensorflow() -> None:
+    with listening() as calls:
+        tf.nn.gelu(V)
+
+    assert ["Mul", "Neg", "Mul", "Erfc", "Mul"] == [call.op.type for call in calls]
 
 
 def test_gelu_is_for_floats() -> None:

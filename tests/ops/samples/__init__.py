@@ -8,6 +8,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from tests.rings import with_nightly
+
 
 class Made:
     """An argument that is made anew for each run, such as a variable: `Made(tf.Variable, [1.0, 2.0])`."""
@@ -42,3 +44,12 @@ def all_samples() -> list[Sample]:
     """Returns the samples of every family, file by file."""
     modules = [importlib.import_module(f"{__name__}.{m.name}") for m in pkgutil.iter_modules(__path__)]
     return [sample for module in modules for sample in module.SAMPLES]
+
+
+def samples_of_each_op() -> list[Any]:
+    """Returns, as parameters, the first sample of each op; with the nightly ring also all others."""
+    samples = all_samples()
+    first = {id(sample) for sample in {sample.op: sample for sample in reversed(samples)}.values()}
+    return with_nightly(
+        [sample for sample in samples if id(sample) in first], [sample for sample in samples if id(sample) not in first]
+    )

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from os import PathLike, fspath
 from typing import Any
+from unittest.mock import patch
 
 from nbtf._frameworks.torch.prediction.host import Host
 from nbtf._frameworks.torch.prediction.ledger import Ledger
@@ -21,15 +21,9 @@ class Files:
         self._saved: dict[Any, Any] = {}
         self._load = torch.load
 
-    @contextmanager
-    def held_in_memory(self) -> Generator[None]:
+    def held_in_memory(self) -> AbstractContextManager[Any]:
         """Makes `torch.save` keep objects in memory, where `torch.load` finds them."""
-        torch, save, load = self._torch, self._torch.save, self._torch.load
-        torch.save, torch.load = self.save, self.load
-        try:
-            yield
-        finally:
-            torch.save, torch.load = save, load
+        return patch.multiple(self._torch, save=self.save, load=self.load)
 
     def save(self, obj: object, f: Any, *_: Any, **__: Any) -> None:
         """Keeps a copy of an object, with its device tensors moved to the host."""

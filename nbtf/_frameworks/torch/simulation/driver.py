@@ -7,6 +7,7 @@ and `torch.cuda` itself is unchanged.
 from __future__ import annotations
 
 from collections.abc import Callable
+from operator import ne
 from os import getpid
 from types import SimpleNamespace
 from typing import Any
@@ -47,31 +48,35 @@ class Driver:
         self._raw: dict[int, tuple[int, Any]] = {}
 
     def functions(self) -> dict[str, Callable[..., Any]]:
-        """Returns the functions for `torch._C`, by their names there without `_cuda_`."""
+        """Returns the functions for `torch._C`, by their names there without `_cuda_`.
+
+        An op is finished when it returns, pinned memory is not counted, and no memory is shared between processes.
+        """
+        machine = self._machine
         return {
-            "init": self.init,
-            "getDeviceCount": self.get_device_count,
-            "getDevice": self.get_device,
+            "init": _do_nothing,
+            "getDeviceCount": lambda: len(machine.cards),
+            "getDevice": lambda: machine.current,
             "setDevice": self.set_device,
             "exchangeDevice": self.exchange_device,
-            "canDeviceAccessPeer": self.can_device_access_peer,
-            "isInBadFork": self.is_in_bad_fork,
-            "getArchFlags": self.get_arch_flags,
-            "synchronize": self.synchronize,
-            "sleep": self.sleep,
+            "maybeExchangeDevice": self.maybe_exchange_device,
+            "canDeviceAccessPeer": ne,
+            "isInBadFork": lambda: False,
+            "getArchFlags": self.architectures,
+            "synchronize": _do_nothing,
+            "sleep": _do_nothing,
             "memoryStats": self.memory_stats,
-            "resetPeakMemoryStats": self.reset_peak_memory_stats,
-            "resetAccumulatedMemoryStats": self.reset_accumulated_memory_stats,
+            "resetPeakMemoryStats": self.reset_peaks,
+            "resetAccumulatedMemoryStats": self.reset_sums,
             "emptyCache": self.empty_cache,
             "setMemoryFraction": self.set_memory_fraction,
-            "getMemoryFraction": self.get_memory_fraction,
+            "getMemoryFraction": self.memory_fraction,
             "memorySnapshot": self.memory_snapshot,
-            "getAllocatorBackend": self.get_allocator_backend,
-            "hostMemoryStats": self.host_memory_stats,
-            "resetPeakHostMemoryStats": self.reset_peak_host_memory_stats,
-            "resetAccumulatedHostMemoryStats": self.reset_accumulated_host_memory_stats,
-            "maybeExchangeDevice": self.maybe_exchange_device,
-            "ipc_collect": self.ipc_collect,
+            "getAllocatorBackend": lambda: "native",
+            "hostMemoryStats": dict[str, Any],
+            "resetPeakHostMemoryStats": _do_nothing,
+            "resetAccumulatedHostMemoryStats": _do_nothing,
+            "ipc_collect": _do_nothing,
             "get_sync_debug_mode": lambda: 0,
             "cudaCachingAllocator_raw_alloc": self.take_raw,
             "cudaCachingAllocator_raw_delete": self.give_back_raw,
@@ -80,32 +85,19 @@ class Driver:
     def accelerator_functions(self) -> dict[str, Callable[..., Any]]:
         """Returns the functions that `torch.accelerator` calls, by their names without `_accelerator_`."""
         return {
-            "synchronizeDevice": self.wait_for,
+            "synchronizeDevice": _do_nothing,
             "emptyCache": self.empty_cache,
-            "emptyHostCache": self.synchronize,
+            "emptyHostCache": _do_nothing,
             "isAllocatorInitialized": lambda: True,
             "getDeviceStats": self.memory_stats,
-            "resetPeakStats": self.reset_peak_memory_stats,
-            "resetAccumulatedStats": self.reset_accumulated_memory_stats,
+            "resetPeakStats": self.reset_peaks,
+            "resetAccumulatedStats": self.reset_sums,
             "getMemoryInfo": self.memory_info,
             "setDeviceIndex": self.set_device,
-            "getDeviceIndex": self.get_device,
+            "getDeviceIndex": lambda: self._machine.current,
             "exchangeDevice": self.exchange_device,
             "maybeExchangeDevice": self.maybe_exchange_device,
         }
-
-    # Devices
-
-    def init(self) -> None:
-        """Does nothing: simulated devices need no context."""
-
-    def get_device_count(self) -> int:
-        """Returns the number of devices."""
-        return len(self._machine.cards)
-
-    def get_device(self) -> int:
-        """Returns the number of the current device."""
-        return self._machine.current
 
     def set_device(self, number: int) -> None:
         """Changes the current device."""
@@ -123,44 +115,22 @@ class Driver:
         """Like `exchange_device`; a separate function, since the PyTorch compiler has a handler for each."""
         return self.exchange_device(number)
 
-    def can_device_access_peer(self, number: int, peer: int) -> bool:
-        """Returns True for any two different devices."""
-        return number != peer
-
-    def is_in_bad_fork(self) -> bool:
-        """Returns False: a fork keeps its simulated devices."""
-        return False
-
-    def get_arch_flags(self) -> str:
+    def architectures(self) -> str:
         """Returns the architectures that kernels were compiled for: those of the simulated cards."""
         capabilities = {card.card.compute_capability for card in self._machine.cards}
         return " ".join(f"sm_{major}{minor}" for major, minor in sorted(capabilities))
 
-    def synchronize(self) -> None:
-        """Does nothing: an op is finished when it returns."""
-
-    def wait_for(self, number: int) -> None:
-        """Does nothing: an op is finished when it returns."""
-
-    def sleep(self, cycles: int) -> None:
-        """Does nothing: simulated devices run no cycles."""
-
-    def ipc_collect(self) -> None:
-        """Does nothing: no memory is shared between processes."""
-
-    # Memory
-
     def memory_stats(self, number: int) -> dict[str, Any]:
         """Returns the statistics of a device's allocator."""
-        return self._allocator(number).nested_stats()
+        return self._machine.allocators[number].nested_stats()
 
-    def reset_peak_memory_stats(self, number: int) -> None:
+    def reset_peaks(self, number: int) -> None:
         """Resets the peaks to the current values."""
-        self._allocator(number).reset_peak_stats()
+        self._machine.allocators[number].reset_peak_stats()
 
-    def reset_accumulated_memory_stats(self, number: int) -> None:
+    def reset_sums(self, number: int) -> None:
         """Resets the accumulated counts to 0."""
-        self._allocator(number).reset_accumulated_stats()
+        self._machine.allocators[number].reset_accumulated_stats()
 
     def empty_cache(self) -> None:
         """Releases the idle memory of all devices."""
@@ -169,11 +139,11 @@ class Driver:
 
     def set_memory_fraction(self, fraction: float, number: int) -> None:
         """Limits this process to a fraction of a device's memory."""
-        self._allocator(number).set_memory_fraction(fraction)
+        self._machine.allocators[number].set_memory_fraction(fraction)
 
-    def get_memory_fraction(self, number: int) -> float:
+    def memory_fraction(self, number: int) -> float:
         """Returns this process's fraction of a device's memory."""
-        return self._allocator(number).memory_fraction
+        return self._machine.allocators[number].memory_fraction
 
     def memory_snapshot(self, _pool: Any = None) -> dict[str, Any]:
         """Returns the memory segments of all devices."""
@@ -183,7 +153,7 @@ class Driver:
 
     def memory_info(self, number: int) -> tuple[int, int]:
         """Returns the free and the total bytes, as `cudaMemGetInfo` does."""
-        allocator = self._allocator(number)
+        allocator = self._machine.allocators[number]
         return allocator.free_bytes, self._machine.cards[number].memory_bytes
 
     def memory_used(self, number: int) -> int:
@@ -193,7 +163,7 @@ class Driver:
 
     def list_processes(self, number: int) -> str:
         """Returns the text of `torch.cuda.list_gpu_processes`; no other process uses a simulated device."""
-        mebibytes = self._allocator(number).stats()["reserved_bytes.all.current"] / (1 << 20)
+        mebibytes = self._machine.allocators[number].stats()["reserved_bytes.all.current"] / (1 << 20)
         return f"GPU:{number} (simulated)\nprocess {getpid():>10d} uses {mebibytes:>12.3f} MB GPU memory"
 
     def take_raw(self, nbytes: int, _stream: int) -> int:
@@ -207,23 +177,6 @@ class Driver:
         """Frees memory from `take_raw`."""
         number, memory = self._raw.pop(address)
         self._machine.give_back([memory], number)
-
-    def get_allocator_backend(self) -> str:
-        """Returns the name of the allocator backend that is imitated."""
-        return "native"
-
-    def host_memory_stats(self) -> dict[str, Any]:
-        """Returns no statistics: pinned memory is not counted."""
-        return {}
-
-    def reset_peak_host_memory_stats(self) -> None:
-        """Does nothing: pinned memory is not counted."""
-
-    def reset_accumulated_host_memory_stats(self) -> None:
-        """Does nothing: pinned memory is not counted."""
-
-    def _allocator(self, number: int) -> Any:
-        return self._machine.allocators[number]
 
     def properties(self, number: int) -> DeviceProperties:
         """Returns the properties that `torch.cuda.get_device_properties` returns."""
@@ -253,3 +206,7 @@ class Driver:
             shared_memory_per_block_optin=chip.shared_of_block,
             shared_memory_per_multiprocessor=chip.shared_bytes,
         )
+
+
+def _do_nothing(*_: Any) -> None:
+    """Replaces functions that have nothing to do on a simulated device."""

@@ -12,7 +12,6 @@ from nbtf._devices.caching.settings import AllocatorSettings
 from nbtf._devices.cards import PhysicalGPU
 from nbtf._devices.lent import LENT, LentCard
 from nbtf._frameworks.torch.cards import name_of_card
-from nbtf._frameworks.torch.simulation.absent import install_absent
 from nbtf._frameworks.torch.simulation.communication import communication
 from nbtf._frameworks.torch.simulation.composites import composites
 from nbtf._frameworks.torch.simulation.driver import Driver
@@ -21,7 +20,7 @@ from nbtf._frameworks.torch.simulation.kernels import Kernels
 from nbtf._frameworks.torch.simulation.layouts import Layouts
 from nbtf._frameworks.torch.simulation.machine import Machine
 from nbtf._frameworks.torch.simulation.pinning import install_pinning
-from nbtf._frameworks.torch.simulation.refusals import install_refusals
+from nbtf._frameworks.torch.simulation.refusals import install_absent, install_refusals
 from nbtf._frameworks.torch.simulation.replacing import Replacements
 from nbtf._frameworks.torch.simulation.runtime import Markers, Runtime
 from nbtf._frameworks.torch.simulation.special_kernels import special_kernels

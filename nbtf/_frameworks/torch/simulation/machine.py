@@ -13,11 +13,11 @@ from nbtf._devices.caching.allocator import CachingAllocator
 from nbtf._devices.caching.report import OutOfDeviceMemory, format_size
 from nbtf._devices.cards import PhysicalGPU
 from nbtf._devices.sites import CallSite
-from nbtf._frameworks.torch.hearing import hearing_of_thread
 from nbtf._frameworks.torch.simulation.guard import MOST_DEVICES, Guard
 from nbtf._frameworks.torch.simulation.leftovers import Leftovers, of_before
 from nbtf._frameworks.torch.simulation.tensors import Outlines, Tensors
 from nbtf._frameworks.torch.simulation.timing import Timing
+from nbtf._frameworks.torch.thread_observer import hearing_of_thread
 
 NO_OUTLINES = (
     "Simulated GPUs without values do not support sparse and nested tensors, whose layout depends on their values. "

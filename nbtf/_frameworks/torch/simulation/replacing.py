@@ -16,7 +16,7 @@ class Replacements:
 
     def set(self, owner: Any, name: str, value: Any) -> None:
         """Sets an attribute of a module or a class."""
-        self._previous.append((owner, name, _own_attribute(owner, name)))
+        self._previous.append((owner, name, owner.__dict__.get(name, _ABSENT)))
         setattr(owner, name, value)
 
     def undo(self) -> None:
@@ -27,8 +27,3 @@ class Replacements:
                 delattr(owner, name)
             else:
                 setattr(owner, name, value)
-
-
-def _own_attribute(owner: Any, name: str) -> Any:
-    """Returns an attribute of the owner itself, not an inherited one."""
-    return owner.__dict__.get(name, _ABSENT)

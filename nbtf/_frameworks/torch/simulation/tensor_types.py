@@ -9,18 +9,10 @@ from typing import Any
 
 from nbtf._frameworks.torch.simulation.replacing import Replacements
 
-_NAMES = (
-    "FloatTensor",
-    "DoubleTensor",
-    "HalfTensor",
-    "BFloat16Tensor",
-    "ByteTensor",
-    "CharTensor",
-    "ShortTensor",
-    "IntTensor",
-    "LongTensor",
-    "BoolTensor",
-)
+_NAMES = [
+    f"{number}Tensor"
+    for number in ("Float", "Double", "Half", "BFloat16", "Byte", "Char", "Short", "Int", "Long", "Bool")
+]
 
 
 def install_tensor_types(torch: Any, replacements: Replacements) -> None:

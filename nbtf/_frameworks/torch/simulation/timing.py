@@ -14,7 +14,7 @@ from typing import Any
 from nbtf._devices import cost
 from nbtf._devices.cards import PhysicalGPU
 from nbtf._frameworks.torch.dispatch import RECORDING
-from nbtf._frameworks.torch.hearing import hearing_of_thread
+from nbtf._frameworks.torch.thread_observer import hearing_of_thread
 from nbtf._locks import new_lock
 
 # PyTorch's table lists the arithmetic of these ops under another name.

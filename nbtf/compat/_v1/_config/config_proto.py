@@ -1,4 +1,4 @@
-"""The configuration messages of sessions."""
+"""The configuration messages of sessions, with the fields that programs for GPUs set."""
 
 from __future__ import annotations
 
@@ -6,12 +6,9 @@ from typing import ClassVar
 
 from nbtf._storage.messages.field_types import BOOL, DOUBLE, FLOAT, INT32, INT64, STRING, Enum
 from nbtf._storage.messages.message import Fields, Message
-from nbtf.compat._v1._config.cluster import ClusterDef, CoordinationServiceConfig, RPCOptions
-from nbtf.compat._v1._config.graph_options import GraphOptions as GraphOptions
-from nbtf.compat._v1._config.graph_options import OptimizerOptions as OptimizerOptions
-from nbtf.compat._v1._config.step_stats import StepStats
+from nbtf.compat._v1._config.cluster import ClusterDef
 
-# Field numbers and types. Source: core/protobuf/config.proto of TensorFlow 2.21.
+# Field numbers and types. Source: core/protobuf/config.proto and rewriter_config.proto of TensorFlow 2.21.
 
 
 class GPUOptions(Message):
@@ -38,34 +35,11 @@ class GPUOptions(Message):
                 "device_ordinal": (3, [INT32]),
             }
 
-        class StreamMergeOptions(Message):
-            """Which streams of a real GPU are merged."""
-
-            FIELDS: ClassVar[Fields] = {
-                "merge_host_to_device_stream": (1, BOOL),
-                "merge_device_to_host_stream": (2, BOOL),
-                "merge_device_to_device_stream": (3, BOOL),
-            }
-
         FIELDS: ClassVar[Fields] = {
             "virtual_devices": (1, [VirtualDevices]),
             "use_unified_memory": (2, BOOL),
-            "num_dev_to_dev_copy_streams": (3, INT32),
-            "collective_ring_order": (4, STRING),
-            "timestamped_allocator": (5, BOOL),
-            "kernel_tracker_max_interval": (7, INT32),
-            "kernel_tracker_max_bytes": (8, INT32),
-            "kernel_tracker_max_pending": (9, INT32),
             "internal_fragmentation_fraction": (10, DOUBLE),
             "use_cuda_malloc_async": (11, BOOL),
-            "disallow_retry_on_allocation_failure": (12, BOOL),
-            "gpu_host_mem_limit_in_mb": (13, FLOAT),
-            "gpu_host_mem_disallow_growth": (14, BOOL),
-            "num_virtual_devices_per_gpu": (15, INT32),
-            "gpu_system_memory_size_in_mb": (16, INT32),
-            "populate_pjrt_gpu_client_creation_info": (17, BOOL),
-            "node_id": (18, INT32),
-            "stream_merge_options": (19, StreamMergeOptions),
         }
 
     FIELDS: ClassVar[Fields] = {
@@ -81,16 +55,48 @@ class GPUOptions(Message):
     }
 
 
-class ThreadPoolOptionProto(Message):
-    """A thread pool. Accepted without effect, because NumPy uses its own threads."""
+class OptimizerOptions(Message):
+    """The optimizations that TensorFlow's executor may apply. Accepted without effect."""
 
-    FIELDS: ClassVar[Fields] = {"num_threads": (1, INT32), "global_name": (2, STRING)}
+    Level: Enum = Enum(L1=0, L0=-1)
+    GlobalJitLevel: Enum = Enum(DEFAULT=0, OFF=-1, ON_1=1, ON_2=2)
+
+    FIELDS: ClassVar[Fields] = {
+        "do_common_subexpression_elimination": (1, BOOL),
+        "do_constant_folding": (2, BOOL),
+        "opt_level": (3, Level),
+        "do_function_inlining": (4, BOOL),
+        "global_jit_level": (5, GlobalJitLevel),
+        "cpu_global_jit": (7, BOOL),
+    }
 
 
-class SessionMetadata(Message):
-    """The name of a session."""
+class RewriterConfig(Message):
+    """The graph rewrites to apply. Accepted without effect, because graphs run as they were built."""
 
-    FIELDS: ClassVar[Fields] = {"name": (1, STRING), "version": (2, INT64)}
+    Toggle = Enum(DEFAULT=0, ON=1, OFF=2, AGGRESSIVE=3)
+
+    FIELDS: ClassVar[Fields] = {
+        "layout_optimizer": (1, Toggle),
+        "constant_folding": (3, Toggle),
+        "memory_optimization": (4, INT32),
+        "arithmetic_optimization": (7, Toggle),
+        "dependency_optimization": (8, Toggle),
+        "disable_meta_optimizer": (19, BOOL),
+        "auto_mixed_precision": (23, Toggle),
+    }
+
+
+class GraphOptions(Message):
+    """How a session treats its graph. Only `place_pruned_graph` takes effect: it places only the nodes to be run."""
+
+    FIELDS: ClassVar[Fields] = {
+        "optimizer_options": (3, OptimizerOptions),
+        "build_cost_model": (4, INT64),
+        "infer_shapes": (5, BOOL),
+        "place_pruned_graph": (6, BOOL),
+        "rewrite_options": (10, RewriterConfig),
+    }
 
 
 class ConfigProto(Message):
@@ -109,48 +115,6 @@ class ConfigProto(Message):
     log_device_placement: true
     """
 
-    class Experimental(Message):
-        """Experimental options, which are accepted and ignored."""
-
-        MlirBridgeRollout: Enum = Enum(
-            MLIR_BRIDGE_ROLLOUT_UNSPECIFIED=0, MLIR_BRIDGE_ROLLOUT_ENABLED=1, MLIR_BRIDGE_ROLLOUT_DISABLED=2
-        )
-
-        FIELDS: ClassVar[Fields] = {
-            "collective_group_leader": (1, STRING),
-            "executor_type": (3, STRING),
-            "recv_buf_max_chunk": (4, INT32),
-            "use_numa_affinity": (5, BOOL),
-            "collective_deterministic_sequential_execution": (6, BOOL),
-            "collective_nccl": (7, BOOL),
-            "share_session_state_in_clusterspec_propagation": (8, BOOL),
-            "disable_thread_spinning": (9, BOOL),
-            "share_cluster_devices_in_session": (10, BOOL),
-            "session_metadata": (11, SessionMetadata),
-            "optimize_for_static_graph": (12, BOOL),
-            "enable_mlir_bridge": (13, BOOL),
-            "disable_output_partition_graphs": (14, BOOL),
-            "xla_fusion_autotuner_thresh": (15, INT64),
-            "enable_mlir_graph_optimization": (16, BOOL),
-            "mlir_bridge_rollout": (17, MlirBridgeRollout),
-            "use_tfrt": (18, BOOL),
-            "disable_functional_ops_lowering": (21, BOOL),
-            "xla_prefer_single_graph_cluster": (22, BOOL),
-            "coordination_config": (23, CoordinationServiceConfig),
-            "disable_optimize_for_static_graph": (24, BOOL),
-            "disable_eager_executor_streaming_enqueue": (26, BOOL),
-            "enable_multi_host": (27, BOOL),
-            "backend_server_port": (28, INT32),
-            "target_tpu": (29, BOOL),
-            "target_gpu": (30, BOOL),
-            "stream_merge_threshold": (31, INT32),
-            "tfrt_use_ifrt": (32, BOOL),
-            "finalize_function_library_runtime": (33, BOOL),
-            "finalize_resource_manager": (34, BOOL),
-            "tf2xla_dump_dir": (35, STRING),
-            "online_cost_analysis": (36, BOOL),
-        }
-
     FIELDS: ClassVar[Fields] = {
         "device_count": (1, {STRING: INT32}),
         "intra_op_parallelism_threads": (2, INT32),
@@ -163,46 +127,25 @@ class ConfigProto(Message):
         "use_per_session_threads": (9, BOOL),
         "graph_options": (10, GraphOptions),
         "operation_timeout_in_ms": (11, INT64),
-        "session_inter_op_thread_pool": (12, [ThreadPoolOptionProto]),
-        "rpc_options": (13, RPCOptions),
         "cluster_def": (14, ClusterDef),
         "isolate_session_state": (15, BOOL),
-        "experimental": (16, Experimental),
-        "share_cluster_devices_in_session": (17, BOOL),
-        "pluggable_device_options": (18, GPUOptions),
     }
 
 
 class RunOptions(Message):
-    """The options of one run. Only `trace_level` takes effect: above `NO_TRACE`, the run is measured."""
+    """The options of one run, which are accepted and ignored."""
 
     TraceLevel: Enum = Enum(NO_TRACE=0, SOFTWARE_TRACE=1, HARDWARE_TRACE=2, FULL_TRACE=3)
-
-    class Experimental(Message):
-        """Experimental options."""
-
-        class RunHandlerPoolOptions(Message):
-            """The priority of a run."""
-
-            FIELDS: ClassVar[Fields] = {"priority": (1, INT64)}
-
-        FIELDS: ClassVar[Fields] = {
-            "collective_graph_key": (1, INT64),
-            "use_run_handler_pool": (2, BOOL),
-            "run_handler_pool_options": (3, RunHandlerPoolOptions),
-        }
 
     FIELDS: ClassVar[Fields] = {
         "trace_level": (1, TraceLevel),
         "timeout_in_ms": (2, INT64),
-        "inter_op_thread_pool": (3, INT32),
         "output_partition_graphs": (5, BOOL),
         "report_tensor_allocations_upon_oom": (7, BOOL),
-        "experimental": (8, Experimental),
     }
 
 
 class RunMetadata(Message):
-    """The report of one run: when each node ran, if `RunOptions.trace_level` requests it."""
+    """The report of one run, which stays empty; `tf.runtime.recording()` shows when and where each node ran."""
 
-    FIELDS: ClassVar[Fields] = {"step_stats": (1, StepStats), "session_metadata": (5, SessionMetadata)}
+    FIELDS: ClassVar[Fields] = {}

@@ -171,3 +171,9 @@ def name_scope(name: str | None, default_name: str | None = None, values: Any = 
         return _name_scope((default_name if name is None else name) or "")
     owner = next((value.graph for value in values or () if isinstance(value, GraphTensor)), None)
     return (owner or get_default_graph()).name_scope(default_name if name is None else name)
+
+
+def init_scope() -> AbstractContextManager[None]:
+    """Returns a block that ignores the surrounding name scopes and control dependencies."""
+    graph = building()
+    return nullcontext() if graph is None else graph.outermost()

@@ -16,7 +16,8 @@ from nbtf._ops.op import Op
 from nbtf._record.events import Reason
 from nbtf._runtime.context import CURRENT
 from nbtf._runtime.conversion import as_tensor, constant_of
-from nbtf._runtime.execute import OpRecord, execute
+from nbtf._runtime.decisions import OpRecord
+from nbtf._runtime.execute import execute
 from nbtf._runtime.scopes import EMPTY, SCOPE, NodeScope, set_scope
 from nbtf._runtime.tape import CONTINUOUS
 from nbtf._runtime.tensor import Tensor

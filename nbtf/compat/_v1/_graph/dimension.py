@@ -2,11 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from nbtf._shapes import TensorShape
 from nbtf.compat._v1._graph.process import process
+
+
+def _comparison(operator_name: str) -> Callable[[Any, Any], Any]:
+    """Returns the method that compares two lengths; None if one is unknown."""
+
+    def compare(self: Dimension, other: Any) -> Any:
+        result = _operation(operator_name)(self, other)
+        return result._value if isinstance(result, Dimension) else result
+
+    return compare
+
+
+def _operation(operator_name: str) -> Callable[[Any, Any], Any]:
+    """Returns the method that computes with two lengths; the result is unknown if one is."""
+
+    def compute(self: Dimension, other: Any) -> Any:
+        try:
+            length = Dimension(other)._value
+        except (TypeError, ValueError):
+            return NotImplemented
+        if self._value is None or length is None:
+            return Dimension(None)
+        result = getattr(self._value, operator_name)(length)
+        return result if isinstance(result, bool) else Dimension(result)
+
+    return compute
 
 
 class Dimension:
@@ -46,22 +72,6 @@ class Dimension:
         """The length, or None if unknown."""
         return self._value
 
-    def is_compatible_with(self, other: Any) -> bool:
-        """Returns whether both can have the same length."""
-        length = Dimension(other)._value
-        return self._value is None or length is None or self._value == length
-
-    def assert_is_compatible_with(self, other: Any) -> None:
-        """Raises `ValueError` if the two cannot have the same length."""
-        if not self.is_compatible_with(other):
-            raise ValueError(f"Dimensions {self} and {other} are not compatible")
-
-    def merge_with(self, other: Any) -> Dimension:
-        """Returns the known one of two lengths; raises `ValueError` if they differ."""
-        other = Dimension(other)
-        self.assert_is_compatible_with(other)
-        return Dimension(other if self._value is None else self)
-
     def __repr__(self) -> str:
         return f"Dimension({self._value!r})"
 
@@ -79,85 +89,18 @@ class Dimension:
     def __hash__(self) -> int:
         return hash(self._value)
 
-    def __eq__(self, other: Any) -> Any:
-        return self._compared("__eq__", other)
+    __eq__ = _comparison("__eq__")
+    __ne__ = _comparison("__ne__")
+    __lt__ = _comparison("__lt__")
+    __le__ = _comparison("__le__")
+    __gt__ = _comparison("__gt__")
+    __ge__ = _comparison("__ge__")
 
-    def __ne__(self, other: Any) -> Any:
-        return self._compared("__ne__", other)
-
-    def __lt__(self, other: Any) -> Any:
-        """Compares lengths; None if one is unknown."""
-        return self._compared("__lt__", other)
-
-    def __le__(self, other: Any) -> Any:
-        """Compares lengths; None if one is unknown."""
-        return self._compared("__le__", other)
-
-    def __gt__(self, other: Any) -> Any:
-        """Compares lengths; None if one is unknown."""
-        return self._compared("__gt__", other)
-
-    def __ge__(self, other: Any) -> Any:
-        """Compares lengths; None if one is unknown."""
-        return self._compared("__ge__", other)
-
-    def _compared(self, operator_name: str, other: Any) -> Any:
-        try:
-            length = Dimension(other)._value
-        except (TypeError, ValueError):
-            return NotImplemented
-        if self._value is None or length is None:
-            return None
-        return getattr(self._value, operator_name)(length)
-
-    def _computed(self, operator_name: str, other: Any) -> Any:
-        try:
-            length = Dimension(other)._value
-        except (TypeError, ValueError):
-            return NotImplemented
-        if self._value is None or length is None:
-            return Dimension(None)
-        return Dimension(getattr(self._value, operator_name)(length))
-
-    def __add__(self, other: Any) -> Any:
-        """Adds lengths."""
-        return self._computed("__add__", other)
-
-    def __radd__(self, other: Any) -> Any:
-        """Adds lengths."""
-        return self._computed("__radd__", other)
-
-    def __sub__(self, other: Any) -> Any:
-        """Subtracts a length."""
-        return self._computed("__sub__", other)
-
-    def __rsub__(self, other: Any) -> Any:
-        """Subtracts the length from another length."""
-        return self._computed("__rsub__", other)
-
-    def __mul__(self, other: Any) -> Any:
-        """Multiplies lengths."""
-        return self._computed("__mul__", other)
-
-    def __rmul__(self, other: Any) -> Any:
-        """Multiplies lengths."""
-        return self._computed("__rmul__", other)
-
-    def __floordiv__(self, other: Any) -> Any:
-        """Divides lengths, rounding down."""
-        return self._computed("__floordiv__", other)
-
-    def __rfloordiv__(self, other: Any) -> Any:
-        """Divides another length by this one, rounding down."""
-        return self._computed("__rfloordiv__", other)
-
-    def __mod__(self, other: Any) -> Any:
-        """Returns the remainder of a division."""
-        return self._computed("__mod__", other)
-
-    def __rmod__(self, other: Any) -> Any:
-        """Returns the remainder of a division."""
-        return self._computed("__rmod__", other)
+    __add__, __radd__ = _operation("__add__"), _operation("__radd__")
+    __sub__, __rsub__ = _operation("__sub__"), _operation("__rsub__")
+    __mul__, __rmul__ = _operation("__mul__"), _operation("__rmul__")
+    __floordiv__, __rfloordiv__ = _operation("__floordiv__"), _operation("__rfloordiv__")
+    __mod__, __rmod__ = _operation("__mod__"), _operation("__rmod__")
 
     def __truediv__(self, other: Any) -> Any:
         """Raises an error, because a length must be an integer."""
@@ -223,10 +166,6 @@ class DimensionedShape(TensorShape):
     def concatenate(self, other: Any) -> DimensionedShape:
         """Returns this shape followed by another."""
         return DimensionedShape(TensorShape(self).concatenate(DimensionedShape(other)))
-
-    def with_rank(self, rank: int) -> DimensionedShape:
-        """Returns this shape with the given rank; raises `ValueError` if it has another rank."""
-        return DimensionedShape(TensorShape(self).with_rank(rank))
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickles the lengths."""

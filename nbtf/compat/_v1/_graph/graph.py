@@ -2,27 +2,90 @@
 
 from __future__ import annotations
 
+import re
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from contextlib import AbstractContextManager
 from typing import Any, NoReturn
 
 from nbtf._graph.graph import GraphScope, SymbolicGraph
+from nbtf._graph.node_def import NodeDef, message_lines
 from nbtf._graph.operation import Operation
 from nbtf._graph.seeds import seeds_of
 from nbtf._graph.shapes import Known
 from nbtf._graph.tensor import GraphTensor
 from nbtf._runtime.scopes import SCOPE
 from nbtf._shapes import TensorShape
-from nbtf.compat._v1._graph.collections import Collections
 from nbtf.compat._v1._graph.deferred import Deferred
 from nbtf.compat._v1._graph.dimension import DimensionedShape, shape_text
 from nbtf.compat._v1._graph.process import process
-from nbtf.compat._v1._graph.requests import Requests
 from nbtf.compat._v1._session.defaults import evaluate_in_session, run_operation
+from nbtf.version import GRAPH_DEF_VERSION
 
 
-class Graph(SymbolicGraph, Collections, Requests):
+class Collections:
+    """Lists of arbitrary values, by name."""
+
+    def __init__(self) -> None:
+        self._collections: dict[Hashable, list[Any]] = {}
+
+    @property
+    def collections(self) -> list[Hashable]:
+        """The names of the collections."""
+        return list(self._collections)
+
+    def get_all_collection_keys(self) -> list[str]:
+        """Returns the collection names that are strings."""
+        return [name for name in self._collections if isinstance(name, str)]
+
+    def add_to_collection(self, name: Hashable, value: Any) -> None:
+        """Adds a value to a collection, which is created if necessary."""
+        self.get_collection_ref(name).append(value)
+
+    def add_to_collections(self, names: str | Iterable[Hashable], value: Any) -> None:
+        """Adds a value to several collections, once to each even if a name is repeated."""
+        for name in dict.fromkeys([names] if isinstance(names, str) else names):
+            self.add_to_collection(name, value)
+
+    def get_collection(self, name: Hashable, scope: str | None = None) -> list[Any]:
+        """Returns the values in a collection, in insertion order.
+
+        Args:
+          name: name of the collection; a collection that does not exist is empty.
+          scope: a regular expression; only values whose name starts with a match are returned.
+        """
+        values = self._collections.get(name, [])
+        if scope is None:
+            return list(values)
+        pattern = re.compile(scope)
+        return [value for value in values if hasattr(value, "name") and pattern.match(value.name)]
+
+    def get_collection_ref(self, name: Hashable) -> list[Any]:
+        """Returns the list behind a collection; changing it changes the collection."""
+        return self._collections.setdefault(name, [])
+
+    def clear_collection(self, name: Hashable) -> None:
+        """Empties a collection."""
+        self._collections.pop(name, None)
+
+
+class GraphDef:
+    """The nodes of a graph as text."""
+
+    __slots__ = ("_producer", "node")
+
+    def __init__(self, nodes: Sequence[Any] | None = None) -> None:
+        self.node: list[NodeDef] = [NodeDef(node) for node in nodes or ()]
+        self._producer = None if nodes is None else GRAPH_DEF_VERSION
+
+    def __repr__(self) -> str:
+        lines = [line for node in self.node for line in message_lines("node", node.lines())]
+        if self._producer is not None:
+            lines += message_lines("versions", [f"producer: {self._producer}"])
+        return "".join(f"{line}\n" for line in lines)
+
+
+class Graph(SymbolicGraph, Collections):
     """Nodes and the tensors between them. While a graph is the default, ops are added to it instead of being run.
 
     Only one thread at a time may build a graph, because open blocks belong to the graph and not to the thread.
@@ -34,7 +97,6 @@ class Graph(SymbolicGraph, Collections, Requests):
         Collections.__init__(self)
         self._finalized = False
         self._unfeedable: set[GraphTensor] = set()
-        self._unfetchable: set[Any] = set()
         self.refuses_changes = 0
         """The number of branches being built; meanwhile, ops that change variables are rejected."""
         self.seed: int | None = None
@@ -42,6 +104,10 @@ class Graph(SymbolicGraph, Collections, Requests):
         """The number of random ops without their own seed that were created while the graph had one."""
         self.variable_of: dict[GraphTensor, Any] = {}
         """The resource variables by their handles."""
+        self.variable_scopes: Any = None
+        """The open variable scope, and those opened before; see `_variables/scope.py`."""
+        self.variable_store: Any = None
+        """The variables of `tf.get_variable`, by name."""
 
     def as_default(self) -> AbstractContextManager[Any]:
         """Returns a block in which this graph is the default."""
@@ -145,6 +211,38 @@ class Graph(SymbolicGraph, Collections, Requests):
         with self.inside():
             return self.add_known(Deferred(type, run), inputs, {}, type, lambda name: outputs).outputs
 
+    # Methods for other parts of nbtf
+
+    def as_graph_def(self, from_version: int | None = None, add_shapes: bool = False) -> GraphDef:
+        """Returns the nodes in TensorFlow's text format for graphs.
+
+        Args:
+          from_version: number of nodes to skip, a former value of `version`.
+          add_shapes: accepted and ignored.
+        """
+        return GraphDef(self.get_operations()[from_version or 0 :])
+
+    def variable(self, **arguments: Any) -> Any:
+        """Creates a variable of the graph for `nbtf.Variable`; a resource variable, as in TensorFlow 2.
+
+        Args:
+          **arguments: arguments of `nbtf.Variable`.
+        """
+        from nbtf.compat._v1._variables.variable_classes import ResourceVariable
+
+        arguments.pop("experimental_enable_variable_lifting", None)
+        return ResourceVariable(**arguments)
+
+    def together(self, inputs: Sequence[Any], name: str | None) -> Any:
+        """Returns a node that waits for others, for `nbtf.group`.
+
+        Args:
+          inputs: nodes, tensors, and lists of them.
+        """
+        from nbtf.compat._v1._graph.grouping import group
+
+        return group(*inputs, name=name)
+
     # Restrictions
 
     def finalize(self) -> None:
@@ -170,23 +268,6 @@ class Graph(SymbolicGraph, Collections, Requests):
     def is_feedable(self, tensor: GraphTensor) -> bool:
         """Returns whether a tensor may be fed."""
         return tensor not in self._unfeedable
-
-    def prevent_fetching(self, op: Operation) -> None:
-        """Forbids fetching a node."""
-        self._unfetchable.add(op)
-
-    def check_fetchable(self, elements: Sequence[GraphTensor | Operation]) -> None:
-        """Raises `ValueError` for tensors and nodes that may not be fetched."""
-        if not self._unfetchable:
-            return
-        for element in elements:
-            if not self.is_fetchable(element):
-                raise ValueError(f"Operation {element.name} has been marked as not fetchable.")
-
-    def is_fetchable(self, tensor_or_op: Any) -> bool:
-        """Returns whether a tensor or node may be fetched."""
-        node = tensor_or_op.op if isinstance(tensor_or_op, GraphTensor) else tensor_or_op
-        return node not in self._unfetchable
 
 
 def _check_unconditional(record: Any) -> None:

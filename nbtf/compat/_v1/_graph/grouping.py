@@ -1,4 +1,4 @@
-"""`tf.group`: a node that only waits for others."""
+"""`tf.group` and `tf.tuple`: nodes that wait for others."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from nbtf._graph.operation import Operation
+from nbtf._ops.arrays.identity import identity
+from nbtf._runtime.conversion import as_tensor
 from nbtf.compat._v1._graph.defaults import building, get_default_graph, no_op
 from nbtf.compat._v1._graph.graph import Graph
 
@@ -51,9 +53,29 @@ def _waiting(graph: Graph, nodes: Sequence[Any], device: str, name: str) -> Oper
         return no_op(name)
 
 
+_SEQUENCES = (list, tuple)  # the function `tuple` below hides the class
+
+
 def _flat(inputs: Any) -> list[Any]:
     if isinstance(inputs, Mapping):
         return _flat([inputs[key] for key in sorted(inputs)])  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
-    if isinstance(inputs, list | tuple):
+    if isinstance(inputs, _SEQUENCES):
         return [node for item in inputs for node in _flat(item)]  # pyright: ignore[reportUnknownVariableType]
     return [inputs]
+
+
+def tuple(tensors: Any, name: str | None = None, control_inputs: Any = None) -> list[Any]:
+    """Returns tensors that are available only when all of them have been computed.
+
+    Args:
+      tensors: tensors; None values are kept.
+      control_inputs: further nodes to wait for.
+    """
+    graph = building()
+    if graph is None:
+        return [*tensors]
+    with graph.inside(), graph.name_scope(name or "tuple"):
+        members: list[Any] = [None if value is None else as_tensor(value) for value in tensors]
+        gate = group(*[member for member in members if member is not None], *(control_inputs or ()))
+        with graph.control_dependencies([gate]):
+            return [None if member is None else identity(member, "control_dependency") for member in members]

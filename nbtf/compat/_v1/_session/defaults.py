@@ -51,22 +51,8 @@ def evaluate_in_session(tensor: Any, feed_dict: Any, session: Any) -> Any:
     Raises:
       ValueError: if no session is available, or it has another graph.
     """
-    chosen = get_default_session() if session is None else session
-    if chosen is None:
-        raise ValueError(
-            "Cannot evaluate tensor using `eval()`: No default session is registered. Use `with sess.as_default()` "
-            "or pass an explicit session to `eval(session=sess)`"
-        )
-    if chosen.graph is not tensor.graph:
-        session_text, advice = (
-            ("default session", "Pass an explicit session to `eval(session=sess)`.")
-            if session is None
-            else ("given session", "")
-        )
-        raise ValueError(
-            f"Cannot use the {session_text} to evaluate tensor: the tensor's graph is different from the session's "
-            f"graph. {advice}".rstrip()
-        )
+    chosen = _chosen(session, "evaluate tensor", "eval", " `with sess.as_default()` or")
+    _check_graph(tensor, chosen, session, "evaluate tensor: the tensor's graph")
     return chosen.run(tensor, feed_dict)
 
 
@@ -76,16 +62,24 @@ def run_operation(operation: Any, feed_dict: Any, session: Any) -> None:
     Raises:
       ValueError: if no session is available, or it has another graph.
     """
+    chosen = _chosen(session, "execute operation", "run", " `with sess.as_default():` or")
+    _check_graph(operation, chosen, session, "execute operation: the operation's graph")
+    chosen.run(operation, feed_dict)
+
+
+def _chosen(session: Any, task: str, method: str, block: str) -> Any:
+    """Returns the given session or the default one; raises `ValueError` if there is none."""
     chosen = get_default_session() if session is None else session
     if chosen is None:
         raise ValueError(
-            "Cannot execute operation using `run()`: No default session is registered. Use `with sess.as_default():` "
-            "or pass an explicit session to `run(session=sess)`"
+            f"Cannot {task} using `{method}()`: No default session is registered. Use{block} pass an explicit session "
+            f"to `{method}(session=sess)`"
         )
-    if chosen.graph is not operation.graph:
+    return chosen
+
+
+def _check_graph(item: Any, chosen: Any, session: Any, text: str) -> None:
+    if chosen.graph is not item.graph:
         session_text = "default session" if session is None else "given session"
-        raise ValueError(
-            f"Cannot use the {session_text} to execute operation: the operation's graph is different from the "
-            "session's graph."
-        )
-    chosen.run(operation, feed_dict)
+        advice = " Pass an explicit session to `eval(session=sess)`." if session is None and "tensor" in text else ""
+        raise ValueError(f"Cannot use the {session_text} to {text} is different from the session's graph.{advice}")

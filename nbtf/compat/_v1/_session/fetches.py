@@ -55,18 +55,10 @@ def elements_in(fetches: Any, graph: Graph) -> list[Element]:
         return [element for item in fetches for element in elements_in(item, graph)]  # pyright: ignore[reportUnknownVariableType]
     if isinstance(fetches, Mapping):
         return [element for item in fetches.values() for element in elements_in(item, graph)]  # pyright: ignore[reportUnknownVariableType]
-    if hasattr(fetches, "__attrs_attrs__"):
-        return elements_in(_fields_of(fetches), graph)
     components = None if fetches.__class__ is GraphTensor else parts_of(fetches)
     if components is not None:
         return [_element(component, graph) for component in components if not _needs_no_run(component)]
     return [_element(fetches, graph)]
-
-
-def _fields_of(fetches: Any) -> list[Any]:
-    """Returns the field values of an `attrs` object, in the order of the fields."""
-    fields: Any = fetches.__attrs_attrs__
-    return [getattr(fetches, field.name) for field in fields]
 
 
 def _needs_no_run(component: Any) -> bool:
@@ -131,8 +123,6 @@ def values_like(fetches: Any, values: Iterator[Any]) -> Any:
     if isinstance(fetches, list | tuple):
         values_of_items = [values_like(item, values) for item in cast("list[Any]", fetches)]
         return values_of_items if isinstance(fetches, list) else _tuple_like(fetches, values_of_items)
-    if hasattr(fetches, "__attrs_attrs__"):
-        return type(fetches)(*values_like(_fields_of(fetches), values))
     components = None if fetches.__class__ is GraphTensor else parts_of(fetches)
     if components is not None:
         return _tuple_like(

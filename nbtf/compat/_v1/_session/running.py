@@ -22,7 +22,6 @@ from nbtf._runtime.scopes import SCOPE, set_scope
 from nbtf._runtime.seeds import Stream
 from nbtf._runtime.tensor import Tensor
 from nbtf.compat._v1._session.plan import Copy, Plan, Step
-from nbtf.compat._v1._session.stopwatch import Stopwatch
 from nbtf.compat._v1._variables.running import Values, outputs_on_variables, value_of
 from nbtf.errors import FailedPreconditionError, InvalidArgumentError, OpError
 
@@ -54,13 +53,7 @@ class Runner:
         self.constants.clear()
         self.streams.clear()
 
-    def run(
-        self,
-        plan: Plan,
-        fed: Mapping[GraphTensor, np.ndarray[Any, Any]],
-        host: Device,
-        stopwatch: Stopwatch | None = None,
-    ) -> list[Any]:
+    def run(self, plan: Plan, fed: Mapping[GraphTensor, np.ndarray[Any, Any]], host: Device) -> list[Any]:
         """Runs the steps in order, each in its own scope, and returns the values of the fetches.
 
         After an error or an interrupt, only values assigned to variables are kept, even if the error is stored. The
@@ -68,27 +61,26 @@ class Runner:
         """
         outer = SCOPE()
         try:
-            return self._run_steps(plan, fed, host, stopwatch)
+            return self._run_steps(plan, fed, host)
         except BaseException:
             set_scope(outer)
             raise
 
-    def _run_steps(
-        self, plan: Plan, fed: Mapping[GraphTensor, np.ndarray[Any, Any]], host: Device, stopwatch: Stopwatch | None
-    ) -> list[Any]:
+    def _run_steps(self, plan: Plan, fed: Mapping[GraphTensor, np.ndarray[Any, Any]], host: Device) -> list[Any]:
         outer, handled = SCOPE(), sys.exception()
-        run_values: Made = {tensor: on_host(array, tensor, host) for tensor, array in fed.items()}
+        run_values: Made = {tensor: _on_host(array, tensor, host) for tensor, array in fed.items()}
         node: Operation | None = None
         try:
             for step in plan.steps:
                 node = step.node
                 for copy in step.copies:
-                    make_copy(copy, run_values, node)
+                    _make_copy(copy, run_values, node)
                 set_scope(step.scope)
-                self._take_step(step, run_values, stopwatch)
+                self._take_step(step, run_values)
             node = None
             return [
-                None if fetch is None else read(*fetch, run_values, number) for number, fetch in enumerate(plan.fetches)
+                None if fetch is None else _read(*fetch, run_values, number)
+                for number, fetch in enumerate(plan.fetches)
             ]
         except OpError as error:
             run_values.clear()
@@ -101,18 +93,14 @@ class Runner:
         finally:
             set_scope(outer)
 
-    def _take_step(self, step: Step, run_values: Made, stopwatch: Stopwatch | None) -> None:
-        if stopwatch is not None:
-            stopwatch.start()
-        outputs = self.outputs(step, run_values)
-        if stopwatch is not None:
-            stopwatch.end(step, outputs)
-        for tensor, value in zip(step.node.outputs, outputs, strict=True):
+    def _take_step(self, step: Step, run_values: Made) -> None:
+        """Runs a node in a frame of its own, which a stored error does not keep; see `_let_go`."""
+        for tensor, value in zip(step.node.outputs, self._outputs(step, run_values), strict=True):
             run_values.setdefault(tensor, value)  # fed values are kept
         for key in step.done_with:
             run_values.pop(key, None)
 
-    def outputs(self, step: Step, run_values: Made) -> list[Any]:
+    def _outputs(self, step: Step, run_values: Made) -> list[Any]:
         """Returns the outputs of a node."""
         role, node = step.role, step.node
         if role == "op":
@@ -165,7 +153,7 @@ def _results(step: Step, run_values: Made, streams: dict[Operation, Stream]) -> 
     return result if node.record.many else [result]
 
 
-def make_copy(copy: Copy, run_values: Made, reader: Operation) -> None:
+def _make_copy(copy: Copy, run_values: Made, reader: Operation) -> None:
     value = value_of(run_values[copy.source], reader.name)
     device = copy.scope.placed
     assert device is not None
@@ -173,13 +161,13 @@ def make_copy(copy: Copy, run_values: Made, reader: Operation) -> None:
     run_values[copy.key] = value if value._host else copied_to(value, device[0], copy.copy_kind)
 
 
-def on_host(array: Any, like: GraphTensor, host: Device) -> Tensor:
+def _on_host(array: Any, like: GraphTensor, host: Device) -> Tensor:
     tensor = Tensor()
     tensor._array, tensor._dtype, tensor._device, tensor._watch = array, like._dtype, host, None
     return tensor
 
 
-def read(tensor: GraphTensor, scope: Any, run_values: Made, number: int) -> Any:
+def _read(tensor: GraphTensor, scope: Any, run_values: Made, number: int) -> Any:
     """Returns the value of a fetch; the node that reads it has `number` in its name, as in TensorFlow."""
     set_scope(scope)
     try:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractContextManager
 from copy import deepcopy
-from itertools import count
 from typing import Any, NoReturn
 
 from nbtf._graph.operation import Operation
@@ -23,17 +22,15 @@ from nbtf.compat._v1._graph.graph import Graph
 from nbtf.compat._v1._graph.process import process
 from nbtf.compat._v1._session.colocation import is_generator
 from nbtf.compat._v1._session.defaults import add_default_session, as_default_session, drop_default_session
-from nbtf.compat._v1._session.feeds import fed_tensor, fed_values
+from nbtf.compat._v1._session.feeds import fed_values
 from nbtf.compat._v1._session.fetches import elements_in, empty, values_like
 from nbtf.compat._v1._session.log import Placed, SessionLog
 from nbtf.compat._v1._session.machine import DeviceAttributes, config_of, devices_of, machine_of
-from nbtf.compat._v1._session.partial import NO_SETUP, PartialRun
 from nbtf.compat._v1._session.placer import Placement, place_nodes
 from nbtf.compat._v1._session.plan import Plan, needed, plan
 from nbtf.compat._v1._session.running import Runner
-from nbtf.compat._v1._session.stopwatch import Stopwatch, trace_level_of
 from nbtf.compat._v1._variables.running import Values
-from nbtf.errors import CancelledError, InvalidArgumentError, UnimplementedError
+from nbtf.errors import CancelledError, UnimplementedError
 
 _REMEMBERED = 256
 """The maximum number of cached plans, so that a graph that grows in a loop does not fill the memory."""
@@ -80,8 +77,6 @@ class Session(ChangingBlock):
         """The number of nodes in the graph when they were last placed."""
         self._lock = new_lock()
         self._runner = Runner()
-        self._partial_runs: dict[str, PartialRun] = {}
-        self._handles = count(1)
         self._context: Context = CURRENT.context
         self._machine: Machine = machine_of(self._config, self._context)
         self._log = SessionLog() if self._config.log_device_placement else None
@@ -110,9 +105,8 @@ class Session(ChangingBlock):
         Args:
           fetches: a tensor, a node, a name, or lists, tuples and dictionaries of them.
           feed_dict: dictionary of tensors or their names, and values.
-          options: `RunOptions`; with a `trace_level` above `NO_TRACE`, each node is measured.
-          run_metadata: `RunMetadata` that receives the measurements. For simulated GPUs, they are times of this
-            computer's CPU.
+          options: accepted and ignored; `tf.runtime.recording()` measures each node.
+          run_metadata: `RunMetadata`, which is emptied.
 
         Raises:
           RuntimeError: if the session is closed, or its graph has no nodes.
@@ -123,84 +117,13 @@ class Session(ChangingBlock):
         if not self._graph.version:
             raise empty(fetches)
         elements = elements_in(fetches, self._graph)
-        self._graph.check_fetchable(elements)
         fed = fed_values(feed_dict, self._graph)
         if not elements:
             return fetches
-        stopwatch = Stopwatch() if options is not None and trace_level_of(options) else None
         run_plan = self._plan(elements, fed)  # comes first: after a restart, it updates devices and drops all values
-        values = self._runner.run(run_plan, fed, self._machine.host, stopwatch)
+        values = self._runner.run(run_plan, fed, self._machine.host)
         if run_metadata is not None:
             run_metadata.Clear()
-        if run_metadata is not None and stopwatch is not None:
-            run_metadata.step_stats.CopyFrom(stopwatch.message())
-        return values_like(fetches, iter(_as_fed(elements, values, fed)))
-
-    def partial_run_setup(self, fetches: Any, feeds: Sequence[Any] | None = None) -> str:
-        """Prepares a run in several parts, each of which feeds and fetches some of the tensors named here.
-
-        Args:
-          fetches: everything that `partial_run` may fetch, in the same form as for `run`.
-          feeds: tensors, or their names, that it may feed.
-
-        Returns:
-          The `handle` for `partial_run`.
-
-        Raises:
-          RuntimeError: if the session is closed.
-          InvalidArgumentError: if there is nothing to fetch.
-
-        >>> import nbtf.compat.v1 as tf1
-        >>> with tf1.Graph().as_default(), tf1.Session() as sess:
-        ...     x, y = tf1.placeholder(tf1.float32, []), tf1.placeholder(tf1.float32, [])
-        ...     first = x * 2.0
-        ...     second = first + y
-        ...     handle = sess.partial_run_setup([first, second], [x, y])
-        ...     half = sess.partial_run(handle, first, {x: 3.0})
-        ...     print(half, sess.partial_run(handle, second, {y: half * 10.0}))
-        6.0 66.0
-        """
-        if self._closed:
-            raise RuntimeError("Attempted to use a closed Session.")
-        elements = list(dict.fromkeys(elements_in(fetches, self._graph)))
-        tensors = [fed_tensor(feed, self._graph) for feed in feeds or ()]
-        if not elements:
-            raise InvalidArgumentError("Must specify at least one target to fetch or execute.")
-        run_plan = self._plan(elements, tensors)
-        names = [",".join([item.name for item in items]) for items in (tensors, elements)]
-        handle = f"{'->'.join(names)}//1/;{next(self._handles)}"
-        self._partial_runs[handle] = PartialRun(self._runner, run_plan, elements, tensors)
-        return handle
-
-    def partial_run(self, handle: str, fetches: Any, feed_dict: Mapping[Any, Any] | None = None) -> Any:
-        """Runs the next part of a prepared run.
-
-        Args:
-          handle: handle that `partial_run_setup` returned.
-          fetches: tensors of the setup, in the same form as for `run`.
-          feed_dict: values for further tensors of the setup.
-
-        Returns:
-          The values, in the structure of the fetches.
-
-        Raises:
-          InvalidArgumentError: if the handle is unknown or its run complete, if a tensor is not part of the setup or
-            has already been fed, or if a fetch needs a tensor that has not been fed.
-          RuntimeError: if a node is fetched, or the session is closed.
-        """
-        if self._closed:
-            raise RuntimeError("Attempted to use a closed Session.")
-        elements = elements_in(fetches, self._graph)
-        fed = fed_values(feed_dict, self._graph)
-        nodes = [element for element in elements if isinstance(element, Operation)]
-        if nodes:
-            raise RuntimeError(f"partial_run() requires empty `target_list`. Received: target_list={nodes} (non-empty)")
-        prepared = self._partial_runs.get(handle)
-        if prepared is None:
-            raise InvalidArgumentError(NO_SETUP)
-        values = prepared.run(elements, fed, self._machine.host)
-        if prepared.is_finished:
-            del self._partial_runs[handle]
         return values_like(fetches, iter(_as_fed(elements, values, fed)))
 
     def make_callable(
@@ -267,7 +190,6 @@ class Session(ChangingBlock):
         self._machine = machine_of(self._config, self._context)
         self._runner = Runner()
         self._plans.clear()
-        self._partial_runs.clear()
         self._version = 0
 
     def list_devices(self) -> list[DeviceAttributes]:
@@ -287,7 +209,6 @@ class Session(ChangingBlock):
         self._closed = True
         self._runner.forget()
         self._plans.clear()
-        self._partial_runs.clear()
         self._placed = {}
 
     def as_default(self) -> AbstractContextManager[Session]:

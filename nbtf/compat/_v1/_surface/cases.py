@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import nbtf
@@ -32,13 +33,11 @@ def case(
     pairs = [*checked_pairs(pred_fn_pairs, exclusive=True)]
     with opened("case", name):
         checks = _checks([pred for pred, _ in pairs], default is None, exclusive)
-        otherwise = default
-        if otherwise is None:
-            otherwise = pairs.pop()[1]
+        chosen: Callable[[], Any] = pairs.pop()[1] if default is None else default
         for pred, function in reversed(pairs):
-            otherwise = _either(pred, function, otherwise, strict)
+            chosen = partial(cond, pred, function, chosen, strict)
         with get_default_graph().control_dependencies(checks):
-            return otherwise()
+            return chosen()
 
 
 def _checks(conditions: Sequence[Any], needs_match: bool, exclusive: bool) -> list[Any]:
@@ -56,22 +55,15 @@ def _checks(conditions: Sequence[Any], needs_match: bool, exclusive: bool) -> li
     return checks
 
 
-def _either(pred: Any, function: Callable[[], Any], otherwise: Callable[[], Any], strict: bool) -> Callable[[], Any]:
-    return lambda: cond(pred, function, otherwise, strict)
-
-
 def switch_case(
     branch_index: Any, branch_fns: Any, default: Callable[[], Any] | None = None, name: str | None = None
 ) -> Any:
     """Returns the result of the function that an index selects; see `nbtf.switch_case`."""
     if building() is None:
         return nbtf.switch_case(branch_index, branch_fns, default)
-    pairs: list[Any] = [*(branch_fns.items() if isinstance(branch_fns, dict) else branch_fns)]
-    numbered: list[tuple[int, Callable[[], Any]]] = [
-        (number, branch) if callable(branch) else (branch[0], branch[1]) for number, branch in enumerate(pairs)
-    ]
-    otherwise: Callable[[], Any] = numbered[-1][1] if default is None else default
+    branches: list[Any] = [*(branch_fns.items() if isinstance(branch_fns, dict) else branch_fns)]
+    numbered = [(number, branch) if callable(branch) else branch for number, branch in enumerate(branches)]
     with inside():
         index: Any = tensor_called("branch_index", branch_index)
-        conditions: list[Any] = [(nbtf.equal(index, number), function) for number, function in numbered]
-        return case(conditions, otherwise, name=name or "switch_case")
+        pairs: list[Any] = [(nbtf.equal(index, number), function) for number, function in numbered]
+        return case(pairs, numbered[-1][1] if default is None else default, name=name or "switch_case")

@@ -1,4 +1,4 @@
-"""Control flow in graphs, such as `tf.cond` and `tf.while_loop`: each is one node that runs parts of the graph."""
+"""Control flow in graphs, such as `tf.cond` and `tf.while_loop`: each is one node that runs functions built before."""
 
 from __future__ import annotations
 
@@ -18,17 +18,16 @@ from nbtf._types import DType, bool_
 from nbtf.compat._v1._graph.branch import Branch, flat_results
 from nbtf.compat._v1._graph.defaults import building, get_default_graph
 from nbtf.compat._v1._graph.deferred import Deferred
-from nbtf.compat._v1._graph.graph import Graph
-from nbtf.compat._v1._surface.reductions import one_of
 from nbtf.compat._v1._surface.scoping import opened
+from nbtf.compat._v1._surface.wrapping import one_of
 from nbtf.compat._v1._variables.running import value_of
 
 Values = Sequence[Tensor]
-Known = list[tuple[TensorShape, DType]]
+Known = Sequence[tuple[TensorShape, DType]]
 
 
 def add_node(
-    record: Deferred, inputs: Sequence[Any], outputs: Known, name: str, branches: Sequence[Branch] = ()
+    record: Deferred, inputs: Sequence[Any], outputs: Known, name: str, subgraphs: Sequence[Subgraph] = ()
 ) -> Operation:
     """Adds a node that runs a function to the default graph.
 
@@ -36,14 +35,45 @@ def add_node(
       record: record of the function.
       inputs: tensors, and values that become constants.
       outputs: shape and dtype of each output.
-      branches: parts of the graph that the node runs; it inherits their dependencies.
+      subgraphs: functions that the node runs; it inherits their dependencies.
     """
     graph = get_default_graph()
     tensors = [as_tensor(value) for value in inputs]
     graph.settle()
-    waits_for = [node for branch in branches for node in branch.waits_for if node.graph is graph]
+    waits_for = [node for subgraph in subgraphs for node in subgraph.branch.waits_for if node.graph is graph]
     with graph.control_dependencies(waits_for):
-        return graph.add_known(record, tensors, {}, name, lambda node_name: outputs)
+        return graph.add_known(record, tensors, {}, name, lambda node_name: list(outputs))
+
+
+class Subgraph:
+    """A function of tensors that is built once, and that a node runs whenever it needs the results."""
+
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        specs: Known = (),
+        arguments: Callable[[list[GraphTensor]], Sequence[Any]] = list,
+    ) -> None:
+        """Builds the function in a branch of the default graph.
+
+        Args:
+          function: the function.
+          specs: shape and dtype of each input.
+          arguments: returns the function's arguments for its inputs.
+        """
+        graph = get_default_graph()
+        graph.settle()
+        self.branch = Branch(graph)
+        self._inputs = [self.branch.add_input(shape, dtype) for shape, dtype in specs]
+        self.result: Any = self.branch.built(function, arguments(self._inputs))
+        self.fetched = flat_results(self.result)
+        self.sources = self.branch.sources()
+        """The outer tensors that it uses."""
+
+    def run(self, inputs: Sequence[Any], captured: Values) -> list[Any]:
+        """Returns the results for values of the inputs and of the outer tensors."""
+        values = dict(zip(self._inputs, inputs, strict=True))
+        return self.branch.run(self.fetched, {**values, **dict(zip(self.branch.taken.values(), captured, strict=True))})
 
 
 def cond(
@@ -97,27 +127,20 @@ def cond(
 
 
 def _choose_branch(pred: Any, yes: Callable[[], Any], no: Callable[[], Any], strict: bool) -> Any:
-    graph = get_default_graph()
-    branches = [Branch(graph), Branch(graph)]
-    results: list[Any] = [branch.built(function, ()) for branch, function in zip(branches, (yes, no), strict=True)]
-    fetched = [flat_results(result) for result in results]
+    subgraphs = [Subgraph(yes), Subgraph(no)]
+    results, fetched = [subgraph.result for subgraph in subgraphs], [subgraph.fetched for subgraph in subgraphs]
     _check_alike(*results, *fetched)
-    outputs: Known = [
-        _merge_results(yes_result, no_result) for yes_result, no_result in zip(fetched[0], fetched[1], strict=True)
-    ]
-    sources = [branch.sources() for branch in branches]
-    count = len(sources[0])
+    outputs = [_merge_results(*pair) for pair in zip(*fetched, strict=True)]
+    count = len(subgraphs[0].sources)
 
     def run(values: Values) -> Sequence[Any]:
         takes_yes = bool(value_of(values[0], "cond").numpy())
-        branch, fetches = (branches[0], fetched[0]) if takes_yes else (branches[1], fetched[1])
         captured = values[1 : 1 + count] if takes_yes else values[1 + count :]
-        results_of_branch = branch.run(fetches, dict(zip(branch.taken.values(), captured, strict=True)))
-        return [as_tensor(takes_yes) if result is None else result for result in results_of_branch]
+        chosen = subgraphs[0] if takes_yes else subgraphs[1]
+        return [as_tensor(takes_yes) if result is None else result for result in chosen.run((), captured)]
 
-    node = add_node(
-        Deferred("Merge", run, takes_variables=True), [pred, *sources[0], *sources[1]], outputs, "Merge", branches
-    )
+    record = Deferred("Merge", run, takes_variables=True)
+    node = add_node(record, [pred, *subgraphs[0].sources, *subgraphs[1].sources], outputs, "Merge", subgraphs)
     return _like(results[0], node, strict)
 
 
@@ -231,48 +254,27 @@ def _packed_like(structure: Any, tensors: Sequence[Any]) -> Any:
 def _repeat(
     cond: Callable[..., Any], body: Callable[..., Any], first: Any, shapes: Any, limit: int | None, loop_vars: Any
 ) -> list[GraphTensor]:
-    graph = get_default_graph()
-    graph.settle()
     starts: list[GraphTensor] = flatten(first)
-    shapes_and_dtypes = [
-        (TensorShape(s), t._dtype) for s, t in zip(shapes or [t._shape for t in starts], starts, strict=True)
-    ]
-    test = _Part(graph, cond, loop_vars, shapes_and_dtypes)
-    body_part = _Part(graph, body, loop_vars, shapes_and_dtypes)
-    _check_round(starts, shapes_and_dtypes, body_part.fetched)
-    captures = len(starts), len(starts) + len(test.sources)
+    specs = [(TensorShape(s), t._dtype) for s, t in zip(shapes or [t._shape for t in starts], starts, strict=True)]
+
+    def arguments(inputs: list[GraphTensor]) -> Sequence[Any]:
+        packed: Any = _packed_like(loop_vars, inputs)
+        return [packed] if packed.__class__ is GraphTensor or isinstance(packed, dict | TensorArray) else packed
+
+    test, turn = Subgraph(cond, specs, arguments), Subgraph(body, specs, arguments)
+    _check_round(starts, specs, turn.fetched)
+    count, captured = len(starts), len(starts) + len(test.sources)
 
     def run(values: Values) -> Sequence[Any]:
-        state = [value_of(value, "while") for value in values[: captures[0]]]
+        state = [value_of(value, "while") for value in values[:count]]
         rounds = 0
-        while (limit is None or rounds < limit) and test.value(state, values[captures[0] : captures[1]])[0].numpy():
-            state = body_part.value(state, values[captures[1] :])
+        while (limit is None or rounds < limit) and test.run(state, values[count:captured])[0].numpy():
+            state = turn.run(state, values[captured:])
             rounds += 1
         return state
 
-    inputs = [*starts, *test.sources, *body_part.sources]
-    return add_node(
-        Deferred("Exit", run, takes_variables=True), inputs, shapes_and_dtypes, "Exit", [test.branch, body_part.branch]
-    ).outputs
-
-
-class _Part:
-    """A function of a loop, built once, with its captured tensors and its results."""
-
-    def __init__(self, graph: Graph, function: Callable[..., Any], first: Any, shapes_and_dtypes: Known) -> None:
-        self.branch = Branch(graph)
-        self._given = [self.branch.add_input(shape, dtype) for shape, dtype in shapes_and_dtypes]
-        structured: Any = _packed_like(first, self._given)
-        if structured.__class__ is GraphTensor or isinstance(structured, dict | TensorArray):
-            structured = [structured]
-        self.fetched = flat_results(self.branch.built(function, structured))
-        self.sources = self.branch.sources()
-
-    def value(self, state: Sequence[Tensor], captured: Values) -> list[Any]:
-        """Returns the function's results for values of the loop variables and of the captured tensors."""
-        feeds = dict(zip(self._given, state, strict=True))
-        feeds.update(zip(self.branch.taken.values(), captured, strict=True))
-        return self.branch.run(self.fetched, feeds)
+    record = Deferred("Exit", run, takes_variables=True)
+    return add_node(record, [*starts, *test.sources, *turn.sources], specs, "Exit", [test, turn]).outputs
 
 
 def _check_round(starts: Sequence[GraphTensor], shapes_and_dtypes: Known, results: Sequence[Any]) -> None:

@@ -1,4 +1,4 @@
-"""Creation of tensors in TensorFlow 1: constants for small, known values, and `Fill` otherwise."""
+"""Tensors made from shapes and from other tensors: constants for small, known values, and nodes otherwise."""
 
 from __future__ import annotations
 
@@ -11,11 +11,12 @@ from nbtf._graph.host_inputs import holds_tensors
 from nbtf._graph.tensor import GraphTensor
 from nbtf._ops.arrays.creation import Fill, ZerosLike
 from nbtf._ops.arrays.identity import Identity
+from nbtf._ops.arrays.joining import Pack
 from nbtf._ops.arrays.ranges import OneHot
-from nbtf._ops.arrays.shapes import Rank, Shape, Size
+from nbtf._ops.arrays.shapes import ConjugateTranspose, Rank, Shape, Size, Transpose
 from nbtf._runtime.conversion import as_tensor, constant_of
 from nbtf._shapes import ShapeLike, TensorShape
-from nbtf._types import DTypeLike, as_dtype, bool_, float32, int32, string
+from nbtf._types import DType, DTypeLike, as_dtype, float32, int32, string
 from nbtf.compat._v1._graph.defaults import building, get_default_graph
 from nbtf.compat._v1._graph.dimension import DimensionedShape
 from nbtf.compat._v1._surface.scoping import inside, opened, tensor_called
@@ -55,21 +56,35 @@ def _plain(value: Any) -> Any:
     return value.as_list()
 
 
+def _lengths(shape: Any) -> Any:
+    """Returns a shape made of Python values as a list."""
+    if isinstance(shape, nbtf.Tensor):
+        return shape
+    return _plain(TensorShape(DimensionedShape(shape.tolist() if hasattr(shape, "tolist") else shape)))
+
+
+# Filled tensors
+
+
 def zeros(shape: Any, dtype: DTypeLike = float32, name: str | None = None) -> Any:
     """Returns a tensor of zeros; see `nbtf.zeros`."""
-    value_dtype = as_dtype(dtype)
     with opened("zeros", name) as scope:
-        return _fill(shape, b"" if value_dtype is string else False if value_dtype is bool_ else 0, value_dtype, scope)
+        return _fill(shape, 0, as_dtype(dtype), scope)
 
 
 def ones(shape: Any, dtype: DTypeLike = float32, name: str | None = None) -> Any:
     """Returns a tensor of ones; see `nbtf.ones`."""
-    value_dtype = as_dtype(dtype)
     with opened("ones", name) as scope:
-        return _fill(shape, True if value_dtype is bool_ else 1, value_dtype, scope)
+        return _fill(shape, 1, as_dtype(dtype), scope)
 
 
-def _fill(shape: Any, value: Any, dtype: Any, scope: str | None) -> Any:
+def _number(value: int, dtype: DType) -> Any:
+    """Returns 0 or 1 in a form that has the dtype; for strings, the empty one."""
+    return b"" if dtype is string else dtype.np_dtype.type(value)
+
+
+def _fill(shape: Any, number: int, dtype: DType, scope: str | None) -> Any:
+    value = _number(number, dtype)
     if scope is None:
         return nbtf.fill(_lengths(shape), as_tensor(value, dtype))
     if not holds_tensors(shape):
@@ -81,16 +96,6 @@ def _fill(shape: Any, value: Any, dtype: Any, scope: str | None) -> Any:
     elif not isinstance(shape, GraphTensor):
         shape = nbtf.stack(shape, name="packed")
     return Fill(tensor_called("Const", value, dtype), dims=shape, name=scope)
-
-
-def _lengths(shape: Any) -> Any:
-    """Returns a shape made of Python values as a list."""
-    if isinstance(shape, nbtf.Tensor):
-        return shape
-    lengths = TensorShape(DimensionedShape(shape.tolist() if hasattr(shape, "tolist") else shape))
-    if not lengths.is_fully_defined():
-        raise ValueError(f"Cannot convert a partially known TensorShape {lengths} to a Tensor.")
-    return lengths.as_list()
 
 
 def zeros_like(tensor: Any, dtype: DTypeLike | None = None, name: str | None = None, optimize: bool = True) -> Any:
@@ -107,12 +112,10 @@ def zeros_like(tensor: Any, dtype: DTypeLike | None = None, name: str | None = N
         if scope is None:
             return nbtf.zeros_like(values, value_dtype)
         if optimize and values.shape.is_fully_defined():
-            return _fill(
-                values.shape, b"" if value_dtype is string else False if value_dtype is bool_ else 0, value_dtype, scope
-            )
+            return _fill(values.shape, 0, value_dtype, scope)
         if value_dtype is values._dtype:
             return ZerosLike(values, name=scope)
-        return _fill(Shape(values, out_type=int32), False if value_dtype is bool_ else 0, value_dtype, scope)
+        return _fill(Shape(values, out_type=int32), 0, value_dtype, scope)
 
 
 def ones_like(tensor: Any, dtype: DTypeLike | None = None, name: str | None = None, optimize: bool = True) -> Any:
@@ -132,13 +135,34 @@ def ones_like(tensor: Any, dtype: DTypeLike | None = None, name: str | None = No
             shape: Any = tensor_called("Shape/shape_as_tensor", values.shape.as_list(), int32)
         else:
             shape = Shape(values, out_type=int32)
-        return Fill(tensor_called("Const", True if value_dtype is bool_ else 1, value_dtype), dims=shape, name=scope)
+        return Fill(tensor_called("Const", _number(1, value_dtype), value_dtype), dims=shape, name=scope)
 
 
 def fill(dims: Any, value: Any, name: str | None = None) -> Any:
     """Returns a tensor filled with one value; see `nbtf.fill`."""
     with inside():
         return nbtf.fill(_plain(dims), value, name)
+
+
+def one_hot(
+    indices: Any,
+    depth: Any,
+    on_value: Any = None,
+    off_value: Any = None,
+    axis: int | None = None,
+    dtype: DTypeLike | None = None,
+    name: str | None = None,
+) -> Any:
+    """Returns one-hot rows; see `nbtf.one_hot`."""
+    with opened("one_hot", name) as scope:
+        if scope is None or not isinstance(depth, GraphTensor):
+            return nbtf.one_hot(indices, depth, on_value, off_value, axis, dtype, scope)
+        value_dtype = as_dtype(
+            dtype or getattr(on_value, "dtype", None) or getattr(off_value, "dtype", None) or float32
+        )
+        on = as_tensor(1 if on_value is None else on_value, value_dtype)
+        off = as_tensor(0 if off_value is None else off_value, value_dtype)
+        return OneHot(indices, on, off, depth=depth, axis=-1 if axis is None else axis, name=scope)
 
 
 def placeholder_with_default(input: Any, shape: ShapeLike, name: str | None = None) -> Any:
@@ -154,6 +178,9 @@ def placeholder_with_default(input: Any, shape: ShapeLike, name: str | None = No
         if isinstance(tensor, GraphTensor):
             tensor._shape = TensorShape(DimensionedShape(shape))
         return tensor
+
+
+# Measures of tensors
 
 
 def shape(input: Any, name: str | None = None, out_type: DTypeLike = int32) -> Any:
@@ -185,25 +212,50 @@ def _measure(value: Any, op: Any, name: str | None, **attrs: Any) -> Any:
         return tensor_called(name or op.type, measure, attrs.get("out_type", int32))
 
 
-def one_hot(
-    indices: Any,
-    depth: Any,
-    on_value: Any = None,
-    off_value: Any = None,
-    axis: int | None = None,
-    dtype: DTypeLike | None = None,
-    name: str | None = None,
-) -> Any:
-    """Returns one-hot rows; see `nbtf.one_hot`."""
-    with opened("one_hot", name) as scope:
-        if scope is None or not isinstance(depth, GraphTensor):
-            return nbtf.one_hot(indices, depth, on_value, off_value, axis, dtype, scope)
-        value_dtype = as_dtype(
-            dtype or getattr(on_value, "dtype", None) or getattr(off_value, "dtype", None) or float32
-        )
-        on = as_tensor(1 if on_value is None else on_value, value_dtype)
-        off = as_tensor(0 if off_value is None else off_value, value_dtype)
-        return OneHot(indices, on, off, depth=depth, axis=-1 if axis is None else axis, name=scope)
+# Rearranged tensors
+
+
+def transpose(a: Any, perm: Any = None, name: str = "transpose", conjugate: bool = False) -> Any:
+    """Permutes the axes of a tensor; see `nbtf.transpose`."""
+    with opened("transpose", name) as scope:
+        values = as_tensor(a)
+        return (ConjugateTranspose if conjugate else Transpose)(values, perm=perm, name=scope)
+
+
+def concat(values: Any, axis: Any, name: str = "concat") -> Any:
+    """Concatenates tensors along an axis; see `nbtf.concat`."""
+    with inside() as graph:
+        tensors = _list_values(values)
+        if not graph or len(tensors) > 1:
+            return nbtf.concat(tensors, axis, name)
+    with opened("concat", name):
+        tensor_called("concat_dim", axis, int32)
+        return nbtf.identity(tensors[0], "concat")
+
+
+def _list_values(values: Any) -> list[Any]:
+    return [*values] if isinstance(values, (list, tuple)) else [values]
+
+
+def stack(values: Any, axis: int = 0, name: str = "stack") -> Any:
+    """Stacks tensors along a new axis; see `nbtf.stack`."""
+    with inside() as graph:
+        if graph and axis == 0 and not holds_tensors(values) and not isinstance(values, np.ndarray):
+            try:
+                return tensor_called(name, values)
+            except (TypeError, ValueError):
+                pass  # the list contains eager tensors
+        if graph and holds_tensors(values):
+            return Pack(_list_values(values), axis=axis, name=name)
+        return nbtf.stack(values, axis, name)
+
+
+# Properties of tensors and graphs
+
+
+def is_symbolic_tensor(tensor: object) -> bool:
+    """Returns whether an object is a graph tensor."""
+    return isinstance(tensor, GraphTensor)
 
 
 def get_seed(op_seed: int | None) -> tuple[int | None, int | None]:

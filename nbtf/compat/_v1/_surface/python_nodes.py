@@ -16,11 +16,9 @@ from nbtf._shapes import TensorShape
 from nbtf._types import DType, as_dtype
 from nbtf.compat._v1._graph.defaults import building
 from nbtf.compat._v1._graph.deferred import Deferred, WayBack
-from nbtf.compat._v1._surface.control import add_node
+from nbtf.compat._v1._surface.control import Values, add_node
 from nbtf.compat._v1._surface.scoping import inside
 from nbtf.errors import InvalidArgumentError, OpError
-
-Values = Sequence[Tensor]
 
 
 class OnHost(Deferred):
@@ -51,7 +49,10 @@ def py_func(func: Callable[..., Any], inp: Any, Tout: Any, stateful: bool = True
         return nbtf.numpy_function(func, inp, Tout)
 
     def run(values: Values) -> list[Any]:
-        return _results(func(*[value.numpy() for value in values]), Tout)
+        returned = func(*[value.numpy() for value in values])
+        is_one = not isinstance(Tout, (list, tuple)) and len(_listed(returned)) != 1
+        results = [np.asarray(returned)] if is_one else _listed(returned)
+        return [_checked(*item) for item in zip(range(len(results)), results, _dtypes(Tout), strict=True)]
 
     return _python_node("PyFunc", run, inp, Tout, name, lambda grads: [])  # gradients do not flow through arrays
 
@@ -71,11 +72,8 @@ def py_function(func: Callable[..., Any], inp: Any, Tout: Any, name: str | None 
         return nbtf.py_function(func, inp, Tout)
 
     def run(values: Values) -> list[Any]:
-        returned = func(*values)
-        values_returned: list[Any] = (
-            [] if returned is None else [*returned] if isinstance(returned, (list, tuple)) else [returned]
-        )
-        return [as_tensor(value, dtype) for value, dtype in zip(values_returned, _dtypes(Tout), strict=True)]
+        results = _listed(func(*values))
+        return [as_tensor(value, dtype) for value, dtype in zip(results, _dtypes(Tout), strict=True)]
 
     return _python_node("EagerPyFunc", run, inp, Tout, name)
 
@@ -93,10 +91,10 @@ def _python_node(
             return run(values)
         except OpError:
             raise
-        except (TypeError, ValueError) as error:
-            raise InvalidArgumentError(f"{error.__class__.__name__}: {error}") from error
         except Exception as error:
-            raise nbtf.errors.UnknownError(f"{error.__class__.__name__}: {error}") from error
+            wrong_value = isinstance(error, TypeError | ValueError)
+            raised: type[OpError] = InvalidArgumentError if wrong_value else nbtf.errors.UnknownError
+            raise raised(f"{error.__class__.__name__}: {error}") from error
 
     with inside():
         outputs = [(TensorShape(None), dtype) for dtype in _dtypes(dtypes)]
@@ -104,26 +102,23 @@ def _python_node(
         return node.outputs if isinstance(dtypes, (list, tuple)) else node.outputs[0] if node.outputs else node
 
 
+def _listed(value: Any) -> list[Any]:
+    """Returns the values that a function returns, or that describe them, in a list."""
+    return [] if value is None else [*value] if isinstance(value, (list, tuple)) else [value]
+
+
 def _dtypes(dtypes: Any) -> list[DType]:
-    dtype_likes: list[Any] = [*dtypes] if isinstance(dtypes, (list, tuple)) else [dtypes]
-    return [as_dtype(dtype_like) for dtype_like in dtype_likes]
+    return [as_dtype(dtype) for dtype in _listed(dtypes)]
 
 
-def _results(returned: Any, dtypes: Any) -> list[Any]:
-    """Returns arrays as tensors after checking their dtypes."""
-    values: list[Any] = [] if returned is None else [*returned] if isinstance(returned, (list, tuple)) else [returned]
-    expected = _dtypes(dtypes)
-    if not isinstance(dtypes, (list, tuple)) and len(values) != 1:
-        values = [np.asarray(returned)]
-    results: list[Any] = []
-    for number, (value, dtype) in enumerate(zip(values, expected, strict=True)):
-        array, array_dtype = host_array(value if isinstance(value, np.ndarray) else np.asarray(value))
-        if array_dtype is not dtype:
-            raise InvalidArgumentError(
-                f"{number}-th value returned by pyfunc_0 is {array_dtype.c_name}, but expects {dtype.c_name}"
-            )
-        results.append(constant_of(array, dtype))
-    return results
+def _checked(number: int, value: Any, dtype: DType) -> Tensor:
+    """Returns an array as a tensor after checking its dtype."""
+    array, array_dtype = host_array(value if isinstance(value, np.ndarray) else np.asarray(value))
+    if array_dtype is not dtype:
+        raise InvalidArgumentError(
+            f"{number}-th value returned by pyfunc_0 is {array_dtype.c_name}, but expects {dtype.c_name}"
+        )
+    return constant_of(array, dtype)
 
 
 def Print(  # noqa: N802  # TensorFlow's name
@@ -146,26 +141,19 @@ def Print(  # noqa: N802  # TensorFlow's name
     prints_left = [-1 if first_n is None else first_n]
     count = 3 if summarize is None else summarize
 
-    def tell(values: Values) -> None:
+    def run(values: Values) -> list[Any]:
         if prints_left[0]:
             prints_left[0] -= 1
-            sys.stderr.write((message or "") + "".join([summarize_elements(value, count) for value in values]) + "\n")
-
-    def run(values: Values) -> list[Any]:
-        tell(values[1:])
+            texts = [summarize_elements(value, count) for value in values[1:]]
+            sys.stderr.write((message or "") + "".join(texts) + "\n")
         return [nbtf.identity(values[0])]
 
     if building() is None:
-        tell([as_tensor(value) for value in data])
-        return nbtf.identity(input_)
+        return run([as_tensor(value) for value in (input_, *data)])[0]
     with inside():
         tensor: Any = as_tensor(input_)
-        return add_node(
-            Deferred("Print", run, own_gradient=list),
-            [tensor, *data],
-            [(tensor._shape, tensor._dtype)],
-            name or "Print",
-        ).outputs[0]
+        record, outputs = Deferred("Print", run, own_gradient=list), [(tensor._shape, tensor._dtype)]
+        return add_node(record, [tensor, *data], outputs, name or "Print").outputs[0]
 
 
 def summarize_elements(tensor: Tensor, count: int) -> str:
@@ -183,11 +171,8 @@ def _rows(texts: Sequence[str], shape: Sequence[int], ellipsis: str) -> str:
         return " ".join(texts)
     size = int(np.prod(shape[1:]))
     rows = [texts[start : start + size] for start in range(0, len(texts), size)]
-    return "".join([f"[{_rows(row, shape[1:], ellipsis)}{_cut(row, size, shape, ellipsis)}]" for row in rows])
-
-
-def _cut(row: Sequence[str], size: int, shape: Sequence[int], ellipsis: str) -> str:
-    return ellipsis if len(row) < size and len(shape) == 2 else ""
+    ends = [ellipsis if len(row) < size and len(shape) == 2 else "" for row in rows]
+    return "".join([f"[{_rows(row, shape[1:], ellipsis)}{end}]" for row, end in zip(rows, ends, strict=True)])
 
 
 def _text(value: Any) -> str:

@@ -31,6 +31,9 @@ def executing_eagerly() -> bool:
     return building() is None
 
 
+executing_eagerly_outside_functions = executing_eagerly
+
+
 def enable_eager_execution(
     config: ConfigProto | None = None, device_policy: int | None = None, execution_mode: Any = None
 ) -> None:
@@ -97,7 +100,6 @@ def enable_v2_behavior() -> None:
     """
     enable_eager_execution()
     enable_v2_tensorshape()
-    enable_tensor_equality()
     process().resource_variables = True
 
 
@@ -105,7 +107,6 @@ def disable_v2_behavior() -> None:
     """Switches `compat.v1` to TensorFlow 1's behaviour: graphs, shapes of `Dimension`, and equality by identity."""
     disable_eager_execution()
     disable_v2_tensorshape()
-    disable_tensor_equality()
     process().resource_variables = False
 
 
@@ -125,8 +126,19 @@ def enable_tensor_equality() -> None:
     """Does nothing: `==` compares eager tensors by element, and graph tensors by identity."""
 
 
-def disable_tensor_equality() -> None:
-    """Does nothing, like `enable_tensor_equality`."""
+disable_tensor_equality = enable_tensor_equality
+
+
+def enable_control_flow_v2() -> None:
+    """Does nothing, because `tf.cond` and `tf.while_loop` always add a single node."""
+
+
+disable_control_flow_v2 = enable_control_flow_v2
+
+
+def control_flow_v2_enabled() -> bool:
+    """Returns True, because `tf.cond` and `tf.while_loop` always add a single node."""
+    return True
 
 
 def _forget_names() -> None:

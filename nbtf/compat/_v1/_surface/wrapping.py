@@ -1,16 +1,23 @@
-"""Wrappers that run public functions of `nbtf` inside the default graph, for `compat.v1`."""
+"""Functions of `nbtf` that run inside the default graph, with their own arguments or with those of TensorFlow 1."""
 
 from __future__ import annotations
 
+import ast
 import functools
+import inspect
 from collections.abc import Callable, Mapping
 from importlib import import_module
+from inspect import Parameter, Signature
+from operator import attrgetter
 from types import FunctionType, ModuleType
 from typing import Any
 
+import nbtf
+from nbtf._missing import of_tensorflow_1
 from nbtf._ops.op import Op
 from nbtf.compat._v1._graph.defaults import building
-from nbtf.compat._v1._surface.absent import refusal
+from nbtf.compat._v1._surface.scoping import inside, opened
+from nbtf.compat._v1._surface.table import ROWS, SCOPES
 
 _WRAPPED: dict[Any, Callable[..., Any]] = {}
 
@@ -34,45 +41,8 @@ def eager(value: Any) -> Any:
     return getattr(value, "eager", value)
 
 
-_SCOPES = {
-    "boolean_mask": "boolean_mask",
-    "confusion_matrix": "confusion_matrix",
-    "cosine_similarity": "cosine_distance",
-    "det": "MatrixDeterminant",
-    "dropout": "dropout",
-    "einsum": "einsum",
-    "embedding_lookup": "embedding_lookup",
-    "eye": "eye",
-    "foldl": "foldl",
-    "foldr": "foldr",
-    "l2_normalize": "l2_normalize",
-    "linspace": "linspace",
-    "matrix_transpose": "matrix_transpose",
-    "meshgrid": "meshgrid",
-    "moments": "moments",
-    "norm": "norm",
-    "normalize": "normalize",
-    "reduce_std": "reduce_std",
-    "reduce_variance": "reduce_variance",
-    "repeat": "repeat",
-    "saturate_cast": "saturate_cast",
-    "scan": "scan",
-    "sequence_mask": "SequenceMask",
-    "sigmoid_cross_entropy_with_logits": "logistic_loss",
-    "tensordot": "Tensordot",
-    "trace": "Trace",
-    "weighted_cross_entropy_with_logits": "logistic_loss",
-    "weighted_moments": "weighted_moments",
-    "zero_fraction": "zero_fraction",
-}
-"""Functions that create several nodes, and the name scope that contains them.
-
-Source: the `name_scope` of each in the Python files of TensorFlow 2.21.
-"""
-
-
 def _wrapper(function: Any) -> Callable[..., Any]:
-    default = _SCOPES.get(getattr(function, "__name__", ""))
+    default = SCOPES.get(getattr(function, "__name__", ""))
     names = {"__name__": function.type, "__doc__": None} if isinstance(function, Op) else {}
 
     def inside_the_graph(*args: Any, **kwargs: Any) -> Any:
@@ -89,6 +59,80 @@ def _wrapper(function: Any) -> Callable[..., Any]:
     for name, value in names.items():
         setattr(inside_the_graph, name, value)
     return inside_the_graph
+
+
+# Functions of the table
+
+
+def one_of(name: str, value: Any, older_name: str, older: Any) -> Any:
+    """Returns the value of an argument that has two names.
+
+    Raises:
+      ValueError: if both are given.
+    """
+    if older is None:
+        return value
+    if value is not None:
+        raise ValueError(f"Cannot specify both '{older_name}' and '{name}'.")
+    return older
+
+
+@functools.cache
+def tabled(name: str) -> Callable[..., Any]:
+    """Returns the function of a row of the table.
+
+    Args:
+      name: name of the row.
+    """
+    row = ROWS[name]
+    function = eager(attrgetter(row.function)(nbtf))
+    signature, takes = _signature(row.arguments), inspect.signature(function).parameters
+    needed = {key for key, parameter in takes.items() if parameter.default is Parameter.empty}
+    positional = {key for key, parameter in signature.parameters.items() if parameter.default is Parameter.empty}
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        bound = signature.bind(*args, **kwargs)
+        bound.apply_defaults()
+        arguments = bound.arguments
+        for older, current in row.older.items():
+            arguments[current] = one_of(current, arguments.get(current), older, arguments.pop(older))
+        called = arguments.pop("name", None)
+        passed = {
+            key: value for key, value in arguments.items() if key in needed or (value is not None and key in takes)
+        }
+        for key in needed - row.fixed.keys():
+            if passed.get(key) is None and key not in positional:
+                raise ValueError(f"Must specify an {key} argument to tf.{call.__name__}()")
+        with opened(row.scope, called) if row.scope else inside() as scope:
+            last = scope if row.scope and row.names_last else None if row.scope else called
+            return function(**{**passed, **({} if last is None else {"name": last}), **row.fixed})
+
+    functools.update_wrapper(call, function)
+    call.__name__ = call.__qualname__ = name.rpartition(".")[2]
+    vars(call).update(__signature__=signature)
+    call.__doc__ = _doc(function, name)
+    return call
+
+
+def _signature(arguments: str) -> Signature:
+    """Returns the signature that a row describes: `x, name=None`."""
+    (function,) = ast.parse(f"def _({arguments}): ...").body
+    assert isinstance(function, ast.FunctionDef)
+    names, defaults = function.args.args, [_value(default) for default in function.args.defaults]
+    values = [Parameter.empty] * (len(names) - len(defaults)) + defaults
+    pairs = zip(names, values, strict=True)
+    return Signature([Parameter(name.arg, Parameter.POSITIONAL_OR_KEYWORD, default=value) for name, value in pairs])
+
+
+def _value(default: ast.expr) -> Any:
+    return getattr(nbtf, default.id) if isinstance(default, ast.Name) else ast.literal_eval(default)
+
+
+def _doc(function: Callable[..., Any], name: str) -> str:
+    row = ROWS[name]
+    aliases = [f"`{older}` is an older name of `{current}`." for older, current in row.older.items()]
+    summary = (function.__doc__ or "").strip().partition("\n")[0]
+    return "\n\n".join([summary, " ".join([f"The arguments are TensorFlow 1's; see `nbtf.{row.function}`.", *aliases])])
 
 
 class Namespace(ModuleType):
@@ -122,14 +166,17 @@ class Namespace(ModuleType):
         return value
 
     def _find(self, name: str) -> Any:
+        if f"{self._called}.{name}" in ROWS:
+            return tabled(f"{self._called}.{name}")
         module = (self._own or {}).get(name)
         if module is not None:
             return getattr(import_module(f"{self._root.__name__}.{module}"), name)
         try:
             value = getattr(self._source, name)
         except AttributeError:
-            raise refusal(f"{self._called}.{name}") from None
+            raise of_tensorflow_1(f"{self._called}.{name}") from None
         return value if self._own is None else self._root.own_version(name, value)
 
     def __dir__(self) -> list[str]:
-        return sorted({*dir(self._source), *(self._own or ())})
+        rows = [name.rpartition(".")[2] for name in ROWS if name.startswith(f"{self._called}.")]
+        return sorted({*dir(self._source), *(self._own or ()), *rows})

@@ -59,21 +59,6 @@ def _centered_rms_prop(
     return var - mom, mg, ms, mom
 
 
-def _adadelta(xp: Any, var: Any, accum: Any, accum_update: Any, lr: Any, rho: Any, epsilon: Any, grad: Any) -> Any:
-    accum = accum * rho + grad * grad * (1 - rho)
-    change = xp.sqrt(accum_update + epsilon) / xp.sqrt(accum + epsilon) * grad
-    accum_update = accum_update * rho + change * change * (1 - rho)
-    return var - change * lr, accum, accum_update
-
-
-def _ftrl(xp: Any, var: Any, accum: Any, linear: Any, lr: Any, l1: Any, l2: Any, lr_power: Any, grad: Any) -> Any:
-    new = accum + grad * grad
-    linear = linear + grad - (new**-lr_power - accum**-lr_power) / lr * var
-    quadratic = new**-lr_power / lr + 2 * l2
-    var = xp.where(xp.abs(linear) > l1, (xp.sign(linear) * l1 - linear) / quadratic, xp.zeros_like(var))
-    return var, new, linear
-
-
 GRADIENT_DESCENT = Update("ApplyGradientDescent", _gradient_descent, 1, in_rows=False)
 MOMENTUM = Update("ApplyMomentum", _momentum, 2)
 ADAM = Update("ApplyAdam", _adam, 3, in_rows=False)
@@ -81,5 +66,3 @@ ADAM = Update("ApplyAdam", _adam, 3, in_rows=False)
 ADAGRAD = Update("ApplyAdagrad", _adagrad, 2)
 RMS_PROP = Update("ApplyRMSProp", _rms_prop, 3)
 CENTERED_RMS_PROP = Update("ApplyCenteredRMSProp", _centered_rms_prop, 4)
-ADADELTA = Update("ApplyAdadelta", _adadelta, 3)
-FTRL = Update("ApplyFtrl", _ftrl, 3)

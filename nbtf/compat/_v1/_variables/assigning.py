@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from nbtf._graph.tensor import GraphTensor
@@ -11,7 +11,6 @@ from nbtf._ops.ragged_and_sparse.indexed_slices import IndexedSlices
 from nbtf._ops.variables.variable import Variable as EagerVariable
 from nbtf.compat._v1._variables import ops
 from nbtf.compat._v1._variables.changes import changing_node
-from nbtf.errors import OutOfRangeError
 
 
 def assign(
@@ -33,145 +32,72 @@ def assign(
       ValueError: if the value has another shape.
     """
     attrs = {"use_locking": use_locking is not False, "validate_shape": validate_shape is not False}
-    return _change(ref, ops.ASSIGN, [value], name, attrs)
+    return _change(ref, "assign", ops.ASSIGN, [value], name, attrs)
 
 
 def assign_add(ref: Any, value: Any, use_locking: bool | None = None, name: str | None = None) -> Any:
     """Returns a node that adds to a variable when it runs; see `assign`."""
-    return _change(ref, ops.ASSIGN_ADD, [value], name, {"use_locking": bool(use_locking)})
+    return _change(ref, "assign_add", ops.ASSIGN_ADD, [value], name, {"use_locking": bool(use_locking)})
 
 
 def assign_sub(ref: Any, value: Any, use_locking: bool | None = None, name: str | None = None) -> Any:
     """Returns a node that subtracts from a variable when it runs; see `assign`."""
-    return _change(ref, ops.ASSIGN_SUB, [value], name, {"use_locking": bool(use_locking)})
+    return _change(ref, "assign_sub", ops.ASSIGN_SUB, [value], name, {"use_locking": bool(use_locking)})
 
 
-def scatter_update(ref: Any, indices: Any, updates: Any, use_locking: bool = True, name: str | None = None) -> Any:
-    """Returns a node that replaces rows of a variable when it runs.
-
-    Args:
-      ref: the variable.
-      indices: indices of the rows.
-      updates: the new rows.
-      use_locking: kept as an attribute of the node, without effect.
-    """
-    return _change(ref, ops.SCATTER_UPDATE, [indices, updates], name, {"use_locking": use_locking})
-
-
-def scatter_add(ref: Any, indices: Any, updates: Any, use_locking: bool = False, name: str | None = None) -> Any:
-    """Returns a node that adds to rows of a variable when it runs; see `scatter_update`."""
-    return _change(ref, ops.SCATTER_ADD, [indices, updates], name, {"use_locking": use_locking})
-
-
-def scatter_sub(ref: Any, indices: Any, updates: Any, use_locking: bool = False, name: str | None = None) -> Any:
-    """Returns a node that subtracts from rows of a variable when it runs; see `scatter_update`."""
-    return _change(ref, ops.SCATTER_SUB, [indices, updates], name, {"use_locking": use_locking})
-
-
-def scatter_max(ref: Any, indices: Any, updates: Any, use_locking: bool = False, name: str | None = None) -> Any:
-    """Returns a node that takes the element-wise maximum with rows of a variable when it runs; see `scatter_update`."""
-    return _change(ref, ops.SCATTER_MAX, [indices, updates], name, {"use_locking": use_locking})
-
-
-def scatter_min(ref: Any, indices: Any, updates: Any, use_locking: bool = False, name: str | None = None) -> Any:
-    """Returns a node that takes the element-wise minimum with rows of a variable when it runs; see `scatter_update`."""
-    return _change(ref, ops.SCATTER_MIN, [indices, updates], name, {"use_locking": use_locking})
-
-
-def scatter_mul(ref: Any, indices: Any, updates: Any, use_locking: bool = False, name: str | None = None) -> Any:
-    """Returns a node that multiplies rows of a variable when it runs; see `scatter_update`."""
-    return _change(ref, ops.SCATTER_MUL, [indices, updates], name, {"use_locking": use_locking})
-
-
-def scatter_div(ref: Any, indices: Any, updates: Any, use_locking: bool = False, name: str | None = None) -> Any:
-    """Returns a node that divides rows of a variable when it runs; see `scatter_update`."""
-    return _change(ref, ops.SCATTER_DIV, [indices, updates], name, {"use_locking": use_locking})
-
-
-def scatter_nd_update(ref: Any, indices: Any, updates: Any, use_locking: bool = True, name: str | None = None) -> Any:
-    """Returns a node that replaces elements or slices of a variable when it runs.
+def _change(
+    ref: Any, method: str, record: Op, values: Sequence[Any], name: str | None, attrs: Mapping[str, Any]
+) -> Any:
+    """Returns a node that changes a variable; an eager variable is changed at once and returned.
 
     Args:
-      ref: the variable.
-      indices: positions, with shape `[..., depth]`.
-      updates: the new values.
-      use_locking: kept as an attribute of the node, without effect.
+      ref: the variable, or the result of another assignment.
+      method: name of the corresponding method of eager variables.
+      record: the op of the node.
+      values: the other inputs.
+      name: name of the node.
+      attrs: attributes of the node.
     """
-    return _change(ref, ops.SCATTER_ND_UPDATE, [indices, updates], name, {"use_locking": use_locking})
-
-
-def scatter_nd_add(ref: Any, indices: Any, updates: Any, use_locking: bool = False, name: str | None = None) -> Any:
-    """Returns a node that adds to elements or slices of a variable when it runs; see `scatter_nd_update`."""
-    return _change(ref, ops.SCATTER_ND_ADD, [indices, updates], name, {"use_locking": use_locking})
-
-
-def scatter_nd_sub(ref: Any, indices: Any, updates: Any, use_locking: bool = False, name: str | None = None) -> Any:
-    """Returns a node that subtracts from elements or slices of a variable when it runs; see `scatter_nd_update`."""
-    return _change(ref, ops.SCATTER_ND_SUB, [indices, updates], name, {"use_locking": use_locking})
-
-
-def count_up_to(ref: Any, limit: int, name: str | None = None) -> Any:
-    """Returns a tensor that increments a variable when it runs; its value is the previous one.
-
-    Args:
-      ref: an integer variable.
-      limit: value at which a run fails.
-    """
-    if isinstance(ref, EagerVariable):
-        return _count_up(ref, limit)
-    return ref.count_up_to(limit, name)
-
-
-def _count_up(variable: EagerVariable, limit: int) -> Any:
-    old_value = variable.value()
-    if int(old_value) >= limit:
-        raise OutOfRangeError(f"Reached limit of {limit}")
-    variable.assign_add(1)
-    return old_value
-
-
-def _change(ref: Any, record: Op, values: Sequence[Any], name: str | None, attrs: Mapping[str, Any]) -> Any:
     if ref.__class__ is GraphTensor and ref._link == "reference":
         return changing_node(ref.graph, record, ref, values, name or record.type, attrs).outputs[0]
     if isinstance(ref, EagerVariable):
-        return _changed(ref, record, values)
-    if not hasattr(ref, "_change"):
-        method = {"Assign": "assign", "AssignAdd": "assign_add", "AssignSub": "assign_sub"}.get(
-            record.type, "_lazy_read"
-        )
-        if hasattr(ref, method):  # an eager variable, after `enable_eager_execution`
-            return getattr(ref, method)(*values)
-        raise AttributeError(f"'{type(ref).__name__}' object has no attribute '{method}'")
-    return ref._change(record, list(values), name, **attrs)
+        rows = method in ops.ROWS
+        return getattr(ref, method)(*([IndexedSlices(values[1], values[0])] if rows else values))
+    if hasattr(ref, "_change"):
+        return ref._change(record, list(values), name, **attrs)
+    if hasattr(ref, method if method.startswith("assign") else "_lazy_read"):
+        return getattr(ref, method)(*values)
+    raise AttributeError(f"'{type(ref).__name__}' object has no attribute '{method}'")
 
 
-_METHODS: dict[Op, str] = {
-    ops.ASSIGN: "assign",
-    ops.ASSIGN_ADD: "assign_add",
-    ops.ASSIGN_SUB: "assign_sub",
-    ops.SCATTER_UPDATE: "scatter_update",
-    ops.SCATTER_ADD: "scatter_add",
-    ops.SCATTER_SUB: "scatter_sub",
-    ops.SCATTER_MAX: "scatter_max",
-    ops.SCATTER_MIN: "scatter_min",
-    ops.SCATTER_MUL: "scatter_mul",
-    ops.SCATTER_DIV: "scatter_div",
-    ops.SCATTER_ND_UPDATE: "scatter_nd_update",
-    ops.SCATTER_ND_ADD: "scatter_nd_add",
-    ops.SCATTER_ND_SUB: "scatter_nd_sub",
-}
-"""The corresponding methods of eager variables."""
+def _scatter(method: str, effect: str) -> Callable[..., Any]:
+    """Returns the function that changes a part of a variable."""
+    record = ops.ROWS.get(method) or ops.PARTS[method]
+    locks = method.endswith("update")
 
-_ROWS = frozenset(
-    {
-        *(ops.SCATTER_UPDATE, ops.SCATTER_ADD, ops.SCATTER_SUB),
-        *(ops.SCATTER_MAX, ops.SCATTER_MIN, ops.SCATTER_MUL, ops.SCATTER_DIV),
-    }
-)
-"""Row updates; the methods take their rows as `tf.IndexedSlices`."""
+    def scatter(ref: Any, indices: Any, updates: Any, use_locking: bool = locks, name: str | None = None) -> Any:
+        return _change(ref, method, record, [indices, updates], name, {"use_locking": use_locking})
+
+    positions = "indices of the rows" if method in ops.ROWS else "positions, with shape `[..., depth]`"
+    scatter.__name__ = scatter.__qualname__ = method
+    scatter.__doc__ = f"""Returns a node that {effect} of a variable when it runs.
+
+    Args:
+      ref: the variable.
+      indices: {positions}.
+      updates: the new values.
+      use_locking: kept as an attribute of the node, without effect.
+    """
+    return scatter
 
 
-def _changed(variable: EagerVariable, record: Op, values: Sequence[Any]) -> Any:
-    """Changes an eager variable at once and returns it."""
-    method = getattr(variable, _METHODS[record])
-    return method(IndexedSlices(values[1], values[0])) if record in _ROWS else method(*values)
+scatter_update = _scatter("scatter_update", "replaces rows")
+scatter_add = _scatter("scatter_add", "adds to rows")
+scatter_sub = _scatter("scatter_sub", "subtracts from rows")
+scatter_max = _scatter("scatter_max", "takes the element-wise maximum with rows")
+scatter_min = _scatter("scatter_min", "takes the element-wise minimum with rows")
+scatter_mul = _scatter("scatter_mul", "multiplies rows")
+scatter_div = _scatter("scatter_div", "divides rows")
+scatter_nd_update = _scatter("scatter_nd_update", "replaces elements or slices")
+scatter_nd_add = _scatter("scatter_nd_add", "adds to elements or slices")
+scatter_nd_sub = _scatter("scatter_nd_sub", "subtracts from elements or slices")

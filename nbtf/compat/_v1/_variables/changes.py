@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from nbtf._graph.operation import Operation
@@ -16,6 +16,33 @@ from nbtf._types import DType
 from nbtf.compat._v1._graph.graph import Graph
 from nbtf.compat._v1._variables import ops
 from nbtf.errors import InvalidArgumentError
+
+
+def _row_change(method: str, effect: str) -> Callable[..., Any]:
+    """Returns the method that changes rows, which are given as `tf.IndexedSlices`."""
+
+    def change(self: Changes, sparse_delta: IndexedSlices, use_locking: bool = False, name: str | None = None) -> Any:
+        if not isinstance(sparse_delta, IndexedSlices):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise TypeError(f"Argument `sparse_delta` must be a `tf.IndexedSlices`. Received arg: {sparse_delta}")
+        values = [sparse_delta.indices, sparse_delta.values]
+        return self._change(ops.ROWS[method], values, name, use_locking=use_locking)
+
+    return _documented(change, method, f"{effect} rows, given as `tf.IndexedSlices`, when it runs.")
+
+
+def _part_change(method: str, effect: str) -> Callable[..., Any]:
+    """Returns the method that changes elements or slices."""
+
+    def change(self: Changes, indices: Any, updates: Any, name: str | None = None) -> Any:
+        return self._change(ops.PARTS[method], [indices, updates], name, use_locking=method.endswith("update"))
+
+    return _documented(change, method, f"{effect} elements or slices when it runs.")
+
+
+def _documented(change: Callable[..., Any], method: str, effect: str) -> Callable[..., Any]:
+    change.__name__, change.__qualname__ = method, f"Changes.{method}"
+    change.__doc__ = f"Returns a node that {effect}"
+    return change
 
 
 class Changes:
@@ -57,64 +84,24 @@ class Changes:
         """Returns a node that subtracts from the variable when it runs; see `assign`."""
         return self._change(ops.ASSIGN_SUB, [delta], name, read_value, use_locking=use_locking)
 
-    def scatter_update(self, sparse_delta: IndexedSlices, use_locking: bool = False, name: str | None = None) -> Any:
-        """Returns a node that replaces rows, given as `tf.IndexedSlices`, when it runs."""
-        return self._change_rows(ops.SCATTER_UPDATE, sparse_delta, use_locking, name)
-
-    def scatter_add(self, sparse_delta: IndexedSlices, use_locking: bool = False, name: str | None = None) -> Any:
-        """Returns a node that adds to rows, given as `tf.IndexedSlices`, when it runs."""
-        return self._change_rows(ops.SCATTER_ADD, sparse_delta, use_locking, name)
-
-    def scatter_sub(self, sparse_delta: IndexedSlices, use_locking: bool = False, name: str | None = None) -> Any:
-        """Returns a node that subtracts from rows, given as `tf.IndexedSlices`, when it runs."""
-        return self._change_rows(ops.SCATTER_SUB, sparse_delta, use_locking, name)
-
-    def scatter_max(self, sparse_delta: IndexedSlices, use_locking: bool = False, name: str | None = None) -> Any:
-        """Returns a node that takes the maximum with rows, given as `tf.IndexedSlices`, when it runs."""
-        return self._change_rows(ops.SCATTER_MAX, sparse_delta, use_locking, name)
-
-    def scatter_min(self, sparse_delta: IndexedSlices, use_locking: bool = False, name: str | None = None) -> Any:
-        """Returns a node that takes the minimum with rows, given as `tf.IndexedSlices`, when it runs."""
-        return self._change_rows(ops.SCATTER_MIN, sparse_delta, use_locking, name)
-
-    def scatter_mul(self, sparse_delta: IndexedSlices, use_locking: bool = False, name: str | None = None) -> Any:
-        """Returns a node that multiplies rows, given as `tf.IndexedSlices`, when it runs."""
-        return self._change_rows(ops.SCATTER_MUL, sparse_delta, use_locking, name)
-
-    def scatter_div(self, sparse_delta: IndexedSlices, use_locking: bool = False, name: str | None = None) -> Any:
-        """Returns a node that divides rows, given as `tf.IndexedSlices`, when it runs."""
-        return self._change_rows(ops.SCATTER_DIV, sparse_delta, use_locking, name)
-
-    def scatter_nd_update(self, indices: Any, updates: Any, name: str | None = None) -> Any:
-        """Returns a node that replaces elements or slices when it runs."""
-        return self._change(ops.SCATTER_ND_UPDATE, [indices, updates], name, use_locking=True)
-
-    def scatter_nd_add(self, indices: Any, updates: Any, name: str | None = None) -> Any:
-        """Returns a node that adds to elements or slices when it runs."""
-        return self._change(ops.SCATTER_ND_ADD, [indices, updates], name, use_locking=False)
-
-    def scatter_nd_sub(self, indices: Any, updates: Any, name: str | None = None) -> Any:
-        """Returns a node that subtracts from elements or slices when it runs."""
-        return self._change(ops.SCATTER_ND_SUB, [indices, updates], name, use_locking=False)
-
-    def scatter_nd_max(self, indices: Any, updates: Any, name: str | None = None) -> Any:
-        """Returns a node that takes the maximum with elements or slices when it runs."""
-        return self._change(ops.SCATTER_ND_MAX, [indices, updates], name, use_locking=False)
-
-    def scatter_nd_min(self, indices: Any, updates: Any, name: str | None = None) -> Any:
-        """Returns a node that takes the minimum with elements or slices when it runs."""
-        return self._change(ops.SCATTER_ND_MIN, [indices, updates], name, use_locking=False)
+    scatter_update = _row_change("scatter_update", "replaces")
+    scatter_add = _row_change("scatter_add", "adds to")
+    scatter_sub = _row_change("scatter_sub", "subtracts from")
+    scatter_max = _row_change("scatter_max", "takes the maximum with")
+    scatter_min = _row_change("scatter_min", "takes the minimum with")
+    scatter_mul = _row_change("scatter_mul", "multiplies")
+    scatter_div = _row_change("scatter_div", "divides")
+    scatter_nd_update = _part_change("scatter_nd_update", "replaces")
+    scatter_nd_add = _part_change("scatter_nd_add", "adds to")
+    scatter_nd_sub = _part_change("scatter_nd_sub", "subtracts from")
+    scatter_nd_max = _part_change("scatter_nd_max", "takes the maximum with")
+    scatter_nd_min = _part_change("scatter_nd_min", "takes the minimum with")
 
     def _assign_part(self, key: Any, name_of_part: str, value: Any, name: str | None = None) -> Any:
         """Returns a node that assigns to a part of the variable, as `v[key].assign(value)` does."""
         begin, end, strides, masks = slice_spec(key)
         attrs: dict[str, Any] = {"begin": begin, "end": end, "strides": strides, "masks": masks}
         return self._change(ops.STRIDED_SLICE_ASSIGN, [value], name or f"{name_of_part}/_assign/", **attrs)
-
-    def _change_rows(self, record: Any, delta: Any, use_locking: bool, name: str | None) -> Any:
-        if not isinstance(delta, IndexedSlices):
-            raise TypeError(f"Argument `sparse_delta` must be a `tf.IndexedSlices`. Received arg: {delta}")
-        return self._change(record, [delta.indices, delta.values], name, use_locking=use_locking)
 
     def _change(self, record: Any, values: list[Any], name: str | None, read_value: bool = True, **attrs: Any) -> Any:
         """Adds the node that runs this op on the variable, and returns the tensor of the new value."""

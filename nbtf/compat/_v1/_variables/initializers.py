@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextlib import nullcontext
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 
@@ -19,9 +19,6 @@ from nbtf.keras import initializers as keras
 
 class Initializer:
     """Creates the initial value of a variable for a given shape and, optionally, a dtype other than `dtype`."""
-
-    _config: tuple[str, ...] = ()
-    """Names of the attributes, besides `dtype`, that make up its configuration."""
 
     def __init__(self, dtype: DTypeLike = float32) -> None:
         self.dtype: DType = as_dtype(dtype)
@@ -42,15 +39,6 @@ class Initializer:
 
     def _build_value(self, shape: list[int], dtype: DType) -> Any:
         raise NotImplementedError
-
-    def get_config(self) -> dict[str, Any]:
-        """Returns the configuration from which an equal initializer can be created."""
-        return {**{name: getattr(self, name) for name in self._config}, "dtype": self.dtype.name}
-
-    @classmethod
-    def from_config(cls, config: Mapping[str, Any]) -> Self:
-        """Returns the initializer for a configuration."""
-        return cls(**config)
 
 
 _LARGE = 1000
@@ -86,8 +74,6 @@ class Constant(Initializer):
       verify_shape: whether the values must have the variable's shape.
     """
 
-    _config = ("value",)
-
     def __init__(self, value: Any = 0, dtype: DTypeLike = float32, verify_shape: bool = False) -> None:
         if not (np.isscalar(value) or isinstance(value, list | tuple | np.ndarray)):
             raise TypeError(
@@ -99,24 +85,13 @@ class Constant(Initializer):
         self._verify_shape = verify_shape
 
     def _build_value(self, shape: list[int], dtype: DType) -> Any:
-        value_shape = np.shape(self.value)
-        if self._verify_shape and value_shape != tuple(shape):
-            raise TypeError(f"Expected Tensor's shape: {tuple(shape)}, but got {value_shape}.")
+        if self._verify_shape and np.shape(self.value) != tuple(shape):
+            raise TypeError(f"Expected Tensor's shape: {tuple(shape)}, but got {np.shape(self.value)}.")
         return constant(self.value, dtype, shape)
 
 
-class _Random(Initializer):
-    """A random initial value, drawn when a session runs the variable's initializer."""
-
-    _config = ("seed",)
-
-    def __init__(self, seed: int | None = None, dtype: DTypeLike = float32) -> None:
-        super().__init__(dtype)
-        self.seed = seed
-
-
-class RandomUniform(_Random):
-    """Uniformly distributed values.
+class RandomUniform(Initializer):
+    """Uniformly distributed values, drawn when a session runs the variable's initializer.
 
     Args:
       minval: lower limit.
@@ -124,20 +99,17 @@ class RandomUniform(_Random):
       seed: seed of the op; None uses only the graph's seed.
     """
 
-    _config = ("minval", "maxval", "seed")
-
     def __init__(
         self, minval: float = 0.0, maxval: float | None = None, seed: int | None = None, dtype: DTypeLike = float32
     ) -> None:
-        super().__init__(seed, dtype)
-        self.minval: float = minval
-        self.maxval: float | None = maxval
+        super().__init__(dtype)
+        self._limits, self._seed = (minval, 1 if maxval is None else maxval), seed
 
     def _build_value(self, shape: list[int], dtype: DType) -> Any:
-        return random_uniform(shape, self.minval, 1 if self.maxval is None else self.maxval, dtype, self.seed)
+        return random_uniform(shape, *self._limits, dtype, self._seed)
 
 
-class RandomNormal(_Random):
+class RandomNormal(Initializer):
     """Normally distributed values.
 
     Args:
@@ -146,18 +118,16 @@ class RandomNormal(_Random):
       seed: seed of the op; None uses only the graph's seed.
     """
 
-    _config = ("mean", "stddev", "seed")
     _draw = staticmethod(random_normal)
 
     def __init__(
         self, mean: float = 0.0, stddev: float = 1.0, seed: int | None = None, dtype: DTypeLike = float32
     ) -> None:
-        super().__init__(seed, dtype)
-        self.mean: float = mean
-        self.stddev: float = stddev
+        super().__init__(dtype)
+        self._mean, self._stddev, self._seed = mean, stddev, seed
 
     def _build_value(self, shape: list[int], dtype: DType) -> Any:
-        return self._draw(shape, self.mean, self.stddev, dtype, self.seed)
+        return self._draw(shape, self._mean, self._stddev, dtype, self._seed)
 
 
 class TruncatedNormal(RandomNormal):
@@ -166,7 +136,7 @@ class TruncatedNormal(RandomNormal):
     _draw = staticmethod(truncated_normal)
 
 
-class VarianceScaling(_Random):
+class VarianceScaling(Initializer):
     """Random values whose variance is scaled to the number of a layer's inputs or outputs.
 
     Args:
@@ -179,8 +149,6 @@ class VarianceScaling(_Random):
       ValueError: if the mode or distribution is unknown, or the scale is not positive.
     """
 
-    _config = ("scale", "mode", "distribution", "seed")
-
     def __init__(
         self,
         scale: float = 1.0,
@@ -189,29 +157,24 @@ class VarianceScaling(_Random):
         seed: int | None = None,
         dtype: DTypeLike = float32,
     ) -> None:
-        super().__init__(seed, dtype)
-        self._rule = keras.VarianceScaling(scale, mode, distribution)
-        self.scale: float = self._rule.scale
-        self.mode: str = self._rule.mode
-        self.distribution: str = self._rule.distribution
+        super().__init__(dtype)
+        self._rule, self._seed = keras.VarianceScaling(scale, mode, distribution), seed
 
     def _build_value(self, shape: list[int], dtype: DType) -> Any:
         width = self._rule.width(shape)
-        if self.distribution == "uniform":
-            return random_uniform(shape, -width, width, dtype, self.seed)
-        draw = truncated_normal if self.distribution == "truncated_normal" else random_normal
-        return draw(shape, 0.0, width, dtype, self.seed)
+        if self._rule.distribution == "uniform":
+            return random_uniform(shape, -width, width, dtype, self._seed)
+        draw = truncated_normal if self._rule.distribution == "truncated_normal" else random_normal
+        return draw(shape, 0.0, width, dtype, self._seed)
 
 
 class _Fixed(VarianceScaling):
     """A `VarianceScaling` with fixed parameters except for the seed."""
 
-    _config = ("seed",)
     _like: tuple[float, str, str]
 
     def __init__(self, seed: int | None = None, dtype: DTypeLike = float32) -> None:
-        scale, mode, distribution = self._like
-        super().__init__(scale, mode, distribution, seed, dtype)
+        super().__init__(*self._like, seed, dtype)
 
 
 class GlorotUniform(_Fixed):
@@ -250,26 +213,7 @@ class LecunNormal(_Fixed):
     _like = (1.0, "fan_in", "truncated_normal")
 
 
-class UniformUnitScaling(_Random):
-    """Uniform values that preserve the scale of the inputs.
-
-    Args:
-      factor: factor of the limits.
-      seed: seed of the op; None uses only the graph's seed.
-    """
-
-    _config = ("factor", "seed")
-
-    def __init__(self, factor: float = 1.0, seed: int | None = None, dtype: DTypeLike = float32) -> None:
-        super().__init__(seed, dtype)
-        self.factor = factor
-
-    def _build_value(self, shape: list[int], dtype: DType) -> Any:
-        limit = math.sqrt(3 / max(1.0, math.prod(shape[:-1]))) * self.factor
-        return random_uniform(shape, -limit, limit, dtype, self.seed)
-
-
-class Orthogonal(_Random):
+class Orthogonal(Initializer):
     """A matrix whose rows or columns, whichever are fewer, are orthogonal. It is drawn once for each graph.
 
     Args:
@@ -277,31 +221,12 @@ class Orthogonal(_Random):
       seed: the random seed; None draws one.
     """
 
-    _config = ("gain", "seed")
-
     def __init__(self, gain: float = 1.0, seed: int | None = None, dtype: DTypeLike = float32) -> None:
-        super().__init__(seed, dtype)
-        self.gain = gain
-
-    def _build_value(self, shape: list[int], dtype: DType) -> Any:
-        return keras.Orthogonal(self.gain, self.seed)(shape, dtype)
-
-
-class Identity(Initializer):
-    """A multiple of the identity matrix.
-
-    Args:
-      gain: factor of the matrix.
-    """
-
-    _config = ("gain",)
-
-    def __init__(self, gain: float = 1.0, dtype: DTypeLike = float32) -> None:
         super().__init__(dtype)
-        self.gain = gain
+        self._rule = keras.Orthogonal(gain, seed)
 
     def _build_value(self, shape: list[int], dtype: DType) -> Any:
-        return keras.Identity(self.gain)(shape, dtype)
+        return self._rule(shape, dtype)
 
 
 zeros_initializer = Zeros
@@ -310,7 +235,6 @@ constant_initializer = Constant
 random_uniform_initializer = RandomUniform
 random_normal_initializer = RandomNormal
 truncated_normal_initializer = TruncatedNormal
-uniform_unit_scaling_initializer = UniformUnitScaling
 variance_scaling_initializer = VarianceScaling
 glorot_uniform_initializer = GlorotUniform
 glorot_normal_initializer = GlorotNormal

@@ -9,8 +9,7 @@ from typing import Any
 from nbtf._graph.operation import Operation
 from nbtf._graph.tensor import GraphTensor
 from nbtf._ops.arrays.gathering import boolean_mask
-from nbtf._ops.arrays.joining import Pack, stack
-from nbtf._ops.arrays.shapes import Rank
+from nbtf._ops.arrays.joining import stack
 from nbtf._ops.math.logic import logical_not
 from nbtf._ops.variables.variable import Variable as EagerVariable
 from nbtf._types import int64, string
@@ -31,9 +30,7 @@ def global_variables(scope: str | None = None) -> list[Variable]:
     return get_default_graph().get_collection(GraphKeys.GLOBAL_VARIABLES, scope)
 
 
-def all_variables() -> list[Variable]:
-    """Returns `global_variables()`; older name."""
-    return global_variables()
+all_variables = global_variables
 
 
 def local_variables(scope: str | None = None) -> list[Variable]:
@@ -89,20 +86,9 @@ def tables_initializer(name: str = "init_all_tables") -> Operation | None:
     return group(*get_default_graph().get_collection(GraphKeys.TABLE_INITIALIZERS), name=name)
 
 
-def initialize_all_variables() -> Operation | None:
-    """Returns `global_variables_initializer()`; older name."""
-    return global_variables_initializer()
-
-
-def initialize_variables(var_list: Iterable[Variable], name: str = "init") -> Operation | None:
-    """Returns `variables_initializer(...)`; older name."""
-    return variables_initializer(var_list, name)
-
-
-def initialize_local_variables() -> Operation | None:
-    """Returns `local_variables_initializer()`; older name."""
-    return local_variables_initializer()
-
+initialize_all_variables = global_variables_initializer
+initialize_variables = variables_initializer
+initialize_local_variables = local_variables_initializer
 
 # Checks for initialization
 
@@ -135,24 +121,6 @@ def report_uninitialized_variables(
         are_initialized: Any = stack([variable._is_initialized() for variable in variables])
         missing: Any = boolean_mask(names, logical_not(are_initialized))
         return missing
-
-
-def assert_variables_initialized(var_list: Sequence[Variable] | None = None) -> GraphTensor | None:
-    """Returns a tensor that fails when it runs if a variable has no value; None without variables.
-
-    Args:
-      var_list: the variables to check; by default the global and local ones.
-    """
-    variables = [*global_variables(), *local_variables()] if var_list is None else var_list
-    if not variables:
-        return None
-    graph = variables[0].graph
-    with graph.inside():
-        ranks: list[Any] = []
-        for variable in variables:
-            with graph.colocate_with(variable.op):
-                ranks.append(Rank(variable))
-        return ranks[0] if len(ranks) == 1 else Pack(ranks, axis=0, name="stack")
 
 
 # The kind of new variables

@@ -10,26 +10,11 @@ from typing import Any
 
 from nbtf._devices.base import Spec
 from nbtf._ops.op import Op
+from nbtf._ops.variables import resource_parts
 from nbtf._ops.variables.resource import AssignAddVariableOp, AssignSubVariableOp, AssignVariableOp, VarHandleOp
-from nbtf._ops.variables.resource_parts import (
-    INDICES,
-    ORDERED,
-    ResourceScatterAdd,
-    ResourceScatterDiv,
-    ResourceScatterMax,
-    ResourceScatterMin,
-    ResourceScatterMul,
-    ResourceScatterNdAdd,
-    ResourceScatterNdMax,
-    ResourceScatterNdMin,
-    ResourceScatterNdSub,
-    ResourceScatterNdUpdate,
-    ResourceScatterSub,
-    ResourceScatterUpdate,
-    ResourceStridedSliceAssign,
-)
+from nbtf._ops.variables.resource_parts import INDICES, ORDERED, ResourceStridedSliceAssign
 from nbtf._shapes import TensorShape
-from nbtf._types import ALL, NUMBERS, DType, as_dtype, bool_, int32, int64, string
+from nbtf._types import ALL, NUMBERS, DType, as_dtype, bool_, int32, string
 
 
 def _first(resource: Spec, *operands: Spec, **attrs: Any) -> Spec:
@@ -52,8 +37,9 @@ def _either(xp: Any, ref: Any, initial: Any, is_there: Any) -> Any:
     return ref
 
 
-def _assigning(type: str, like: Op, rule: str, names: str, **sets: Any) -> Op:
+def _assigning(type: str, like: Op, names: str = "ref value", **sets: Any) -> Op:
     """Returns the reference version of a resource op."""
+    rule = "T I T -> T" if "I" in sets else "T T -> T"
     plain = like.normalisers
     record = Op(type, like.kernel, rule, names.split(), plain=plain, resource=True, shares_memory=True, sets=sets)
     record.infer(_first if like is not AssignVariableOp else _value)
@@ -81,26 +67,33 @@ VARIABLE = Op(
 VARIABLE.infer(_handle)
 VARIABLE.no_gradient = True
 
-ASSIGN = _assigning("Assign", AssignVariableOp, "T T -> T", "ref value", T=ALL)
-ASSIGN_ADD = _assigning("AssignAdd", AssignAddVariableOp, "T T -> T", "ref value", T=NUMBERS)
-ASSIGN_SUB = _assigning("AssignSub", AssignSubVariableOp, "T T -> T", "ref value", T=NUMBERS)
+ASSIGN = _assigning("Assign", AssignVariableOp, T=ALL)
+ASSIGN_ADD = _assigning("AssignAdd", AssignAddVariableOp, T=NUMBERS)
+ASSIGN_SUB = _assigning("AssignSub", AssignSubVariableOp, T=NUMBERS)
+STRIDED_SLICE_ASSIGN = _assigning(
+    "StridedSliceAssign", ResourceStridedSliceAssign, "ref value begin end strides masks", T=ALL
+)
 
-_ROWS = "ref indices updates"
-SCATTER_UPDATE = _assigning("ScatterUpdate", ResourceScatterUpdate, "T I T -> T", _ROWS, T=ALL, I=INDICES)
-SCATTER_ADD = _assigning("ScatterAdd", ResourceScatterAdd, "T I T -> T", _ROWS, T=NUMBERS, I=INDICES)
-SCATTER_SUB = _assigning("ScatterSub", ResourceScatterSub, "T I T -> T", _ROWS, T=NUMBERS, I=INDICES)
-SCATTER_MAX = _assigning("ScatterMax", ResourceScatterMax, "T I T -> T", _ROWS, T=ORDERED, I=INDICES)
-SCATTER_MIN = _assigning("ScatterMin", ResourceScatterMin, "T I T -> T", _ROWS, T=ORDERED, I=INDICES)
-SCATTER_MUL = _assigning("ScatterMul", ResourceScatterMul, "T I T -> T", _ROWS, T=NUMBERS, I=INDICES)
-SCATTER_DIV = _assigning("ScatterDiv", ResourceScatterDiv, "T I T -> T", _ROWS, T=NUMBERS, I=INDICES)
-SCATTER_ND_UPDATE = _assigning("ScatterNdUpdate", ResourceScatterNdUpdate, "T I T -> T", _ROWS, T=ALL, I=INDICES)
-SCATTER_ND_ADD = _assigning("ScatterNdAdd", ResourceScatterNdAdd, "T I T -> T", _ROWS, T=NUMBERS, I=INDICES)
-SCATTER_ND_SUB = _assigning("ScatterNdSub", ResourceScatterNdSub, "T I T -> T", _ROWS, T=NUMBERS, I=INDICES)
-SCATTER_ND_MAX = _assigning("ScatterNdMax", ResourceScatterNdMax, "T I T -> T", _ROWS, T=ORDERED, I=INDICES)
-SCATTER_ND_MIN = _assigning("ScatterNdMin", ResourceScatterNdMin, "T I T -> T", _ROWS, T=ORDERED, I=INDICES)
+_DTYPES = {
+    "Update": ALL,
+    **dict.fromkeys(("Add", "Sub", "Mul", "Div"), NUMBERS),
+    **dict.fromkeys(("Max", "Min"), ORDERED),
+}
 
-_SLICE = "ref value begin end strides masks"
-STRIDED_SLICE_ASSIGN = _assigning("StridedSliceAssign", ResourceStridedSliceAssign, "T T -> T", _SLICE, T=ALL)
+
+def _scattering(type: str, change: str) -> Op:
+    like = getattr(resource_parts, f"Resource{type}{change}")
+    return _assigning(f"{type}{change}", like, "ref indices updates", T=_DTYPES[change], I=INDICES)
+
+
+ROWS = {f"scatter_{change.lower()}": _scattering("Scatter", change) for change in _DTYPES}
+"""The ops that change rows, by the names of their functions."""
+
+PARTS = {
+    f"scatter_nd_{change.lower()}": _scattering("ScatterNd", change)
+    for change in ("Update", "Add", "Sub", "Max", "Min")
+}
+"""The ops that change elements or slices, by the names of their functions."""
 
 IS_INITIALIZED = _asking("IsVariableInitialized", "ref")
 HANDLE_IS_INITIALIZED = _asking("VarIsInitializedOp", "resource")
@@ -121,26 +114,12 @@ INITIALIZED_VALUE.infer(_first)
 TRUTH = [(TensorShape(()), bool_)]
 """Shape and dtype of the checking ops' output."""
 
-COUNT_UP_TO = _assigning("CountUpTo", AssignAddVariableOp, "T T -> T", "ref value", T=frozenset({int32, int64}))
-"""Adds one, up to a limit, and returns the previous value."""
-
 RESOURCE_OPS: dict[Op, Op] = {
     ASSIGN: AssignVariableOp,
     ASSIGN_ADD: AssignAddVariableOp,
     ASSIGN_SUB: AssignSubVariableOp,
-    SCATTER_UPDATE: ResourceScatterUpdate,
-    SCATTER_ADD: ResourceScatterAdd,
-    SCATTER_SUB: ResourceScatterSub,
-    SCATTER_MAX: ResourceScatterMax,
-    SCATTER_MIN: ResourceScatterMin,
-    SCATTER_MUL: ResourceScatterMul,
-    SCATTER_DIV: ResourceScatterDiv,
-    SCATTER_ND_UPDATE: ResourceScatterNdUpdate,
-    SCATTER_ND_MAX: ResourceScatterNdMax,
-    SCATTER_ND_MIN: ResourceScatterNdMin,
-    SCATTER_ND_ADD: ResourceScatterNdAdd,
-    SCATTER_ND_SUB: ResourceScatterNdSub,
     STRIDED_SLICE_ASSIGN: ResourceStridedSliceAssign,
+    **{op: getattr(resource_parts, f"Resource{op.type}") for op in (*ROWS.values(), *PARTS.values())},
 }
 """The resource op for each reference op."""
 

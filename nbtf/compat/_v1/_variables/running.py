@@ -23,8 +23,8 @@ from nbtf._runtime.tensor import Tensor, tensor_of
 from nbtf._types import bool_
 from nbtf.compat._v1._graph.deferred import Deferred
 from nbtf.compat._v1._training.apply_op import ApplyOp
-from nbtf.compat._v1._variables.ops import ASKS, ASSIGNS, COUNT_UP_TO, INITIALIZED_VALUE, MAKES, UPDATES, VARIABLE
-from nbtf.errors import FailedPreconditionError, InvalidArgumentError, NotFoundError, OutOfRangeError
+from nbtf.compat._v1._variables.ops import ASKS, ASSIGNS, INITIALIZED_VALUE, MAKES, UPDATES, VARIABLE
+from nbtf.errors import FailedPreconditionError, InvalidArgumentError, NotFoundError
 
 Values = dict[Operation, "SessionVariable"]
 """The variables of a session, keyed by the nodes that represent them."""
@@ -92,19 +92,6 @@ class SessionVariable(Variable):
         attrs = {name: updater.attrs[name] for name in updater.record.attrs}
         self._update(updater.record, *changes, name=updater.name, **attrs)
 
-    def count(self, counter: Operation) -> Tensor:
-        """Adds one and returns the previous value.
-
-        Raises:
-          OutOfRangeError: if the limit is reached.
-        """
-        old_value, limit = self.tensor(counter.name), counter.attrs["limit"]
-        if int(old_value.numpy()) >= limit:
-            text = f"Reached limit of {limit}\n\t [[{{{{node {counter.name}}}}}]]"
-            raise OutOfRangeError(text)
-        self._update(counter.record, constant_of(host_array(1, self._dtype)[0], self._dtype), name=counter.name)
-        return old_value
-
 
 def _missing(name: str) -> str:
     return f"Container localhost does not exist. (Could not find resource: localhost/{name})"
@@ -147,8 +134,6 @@ def outputs_on_variables(node: Operation, run_values: Mapping[Any, Any], values:
         alone(partial(_apply, record, variables, operands, node), *variables)
     elif record in ASSIGNS:
         alone(partial(variable.assign_value, value_of(run_values[node.inputs[1]], node.name), node), variable)
-    elif record is COUNT_UP_TO:
-        return [alone(partial(variable.count, node), variable)]
     elif record in UPDATES:
         changes = [value_of(run_values[tensor], node.name) for tensor in node.inputs[1:]]
         alone(partial(variable.update_value, changes, node), variable)

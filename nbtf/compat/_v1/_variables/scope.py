@@ -1,18 +1,19 @@
-"""Variable scopes: a name prefix for variables, and default arguments."""
+"""Variable scopes: a name prefix for variables and default arguments, and the open scope of each graph."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from nbtf._runtime.attributes import reads
 from nbtf._runtime.host_values import host_array
 from nbtf._types import DType, DTypeLike, as_dtype, float32
 from nbtf.compat._v1._graph.defaults import get_default_graph
+from nbtf.compat._v1._graph.graph import Graph
 from nbtf.compat._v1._variables.keys import GraphKeys
 from nbtf.compat._v1._variables.store import VariableStore
 
-Getter = Callable[..., Any]
+DEFAULTS = ("regularizer", "initializer", "constraint", "use_resource", "reuse")
+"""The arguments of `tf.get_variable` for which a scope has a default."""
 
 
 class VariableScope:
@@ -23,9 +24,6 @@ class VariableScope:
       name: prefix of variable names.
       initializer: default initializer.
       regularizer: default regularizer, which computes a loss from a variable.
-      caching_device: kept, without effect.
-      partitioner: kept; partitioned variables cannot be created.
-      custom_getter: function called instead of creating a variable.
       name_scope: name scope that was opened together with this scope.
       dtype: default dtype of variables.
       use_resource: whether variables are resources; None for the process default.
@@ -38,9 +36,6 @@ class VariableScope:
         name: str = "",
         initializer: Any = None,
         regularizer: Any = None,
-        caching_device: Any = None,
-        partitioner: Any = None,
-        custom_getter: Getter | None = None,
         name_scope: str = "",
         dtype: DTypeLike = float32,
         use_resource: bool | None = None,
@@ -48,7 +43,6 @@ class VariableScope:
     ) -> None:
         self._reuse, self._name, self._name_scope = reuse, name, name_scope
         self._initializer, self._regularizer, self._constraint = initializer, regularizer, constraint
-        self._caching_device, self._partitioner, self._custom_getter = caching_device, partitioner, custom_getter
         self._dtype, self._use_resource = as_dtype(dtype), use_resource
 
     name: str = reads("_name", "The prefix of variable names.")
@@ -58,9 +52,6 @@ class VariableScope:
     dtype: DType = reads("_dtype", "The default dtype of variables.")
     use_resource: bool | None = reads("_use_resource", "Whether variables are resources; None if not specified.")
     regularizer: Any = reads("_regularizer", "The default regularizer.")
-    caching_device: Any = reads("_caching_device", "The requested caching device, which has no effect.")
-    partitioner: Any = reads("_partitioner", "The requested partitioner.")
-    custom_getter: Getter | None = reads("_custom_getter", "The function called instead of creating a variable.")
     constraint: Any = reads("_constraint", "The function that optimizers apply to values.")
 
     def reuse_variables(self) -> None:
@@ -71,29 +62,9 @@ class VariableScope:
         """Sets the default initializer."""
         self._initializer = initializer
 
-    def set_dtype(self, dtype: DTypeLike) -> None:
-        """Sets the default dtype of variables."""
-        self._dtype = as_dtype(dtype)
-
-    def set_use_resource(self, use_resource: bool | None) -> None:
-        """Sets whether variables are resources."""
-        self._use_resource = use_resource
-
     def set_regularizer(self, regularizer: Any) -> None:
         """Sets the default regularizer."""
         self._regularizer = regularizer
-
-    def set_caching_device(self, caching_device: Any) -> None:
-        """Sets the caching device, which has no effect."""
-        self._caching_device = caching_device
-
-    def set_partitioner(self, partitioner: Any) -> None:
-        """Sets the partitioner; partitioned variables cannot be created."""
-        self._partitioner = partitioner
-
-    def set_custom_getter(self, custom_getter: Getter | None) -> None:
-        """Sets the function that is called instead of creating a variable."""
-        self._custom_getter = custom_getter
 
     def get_collection(self, name: str) -> list[Any]:
         """Returns the values in a collection that belong to this scope."""
@@ -107,24 +78,12 @@ class VariableScope:
         """Returns the global variables of this scope."""
         return self.get_collection(GraphKeys.GLOBAL_VARIABLES)
 
-    def local_variables(self) -> list[Any]:
-        """Returns the local variables of this scope."""
-        return self.get_collection(GraphKeys.LOCAL_VARIABLES)
-
     def get_variable(self, var_store: VariableStore, name: Any, **arguments: Any) -> Any:
         """Returns the variable with a name inside this scope; see `tf.get_variable`."""
-        defaults = {
-            "regularizer": self._regularizer,
-            "partitioner": self._partitioner,
-            "custom_getter": self._custom_getter,
-            "initializer": self._initializer,
-            "constraint": self._constraint,
-            "use_resource": self._use_resource,
-            "caching_device": self._caching_device,
-            "reuse": self._reuse,
-        }
         _check_dtype(arguments.get("initializer"), arguments.get("dtype"))
-        arguments.update({key: value for key, value in defaults.items() if arguments.get(key) is None})
+        for key in DEFAULTS:
+            if arguments.get(key) is None:
+                arguments[key] = getattr(self, key)
         if arguments.get("dtype") is None:
             arguments["dtype"] = self._dtype
         full_name = f"{self._name}/{name}" if self._name else name
@@ -139,3 +98,37 @@ def _check_dtype(initializer: Any, dtype: Any) -> None:
     known_dtype = as_dtype(initializer_dtype) if initializer_dtype is not None else host_array(initializer, None)[1]
     if known_dtype != as_dtype(dtype):
         raise ValueError(f"Initializer type '{known_dtype}' and explicit dtype '{as_dtype(dtype)}' don't match.")
+
+
+class OpenScopes:
+    """The open variable scope of a graph, and how many times each name has been opened."""
+
+    def __init__(self) -> None:
+        self.current = VariableScope(False)
+        self.counts: dict[str, int] = {}
+
+    def opened(self, name: str) -> None:
+        """Counts one more scope with this name."""
+        self.counts[name] = self.counts.get(name, 0) + 1
+
+    def close_below(self, name: str) -> None:
+        """Resets the counts of the scopes inside one, so that their names start again."""
+        for opened_name in self.counts:
+            if not name or opened_name.startswith(f"{name}/"):
+                self.counts[opened_name] = 0
+
+    def unique(self, prefix: str) -> str:
+        """Returns the name, with a number if the current scope has already opened a scope with that name."""
+        full_name = f"{self.current.name}/{prefix}" if self.current.name else prefix
+        number, counted_name, chosen = 0, full_name, prefix
+        while self.counts.get(counted_name):
+            number += 1
+            counted_name, chosen = f"{full_name}_{number}", f"{prefix}_{number}"
+        return chosen
+
+
+def open_scopes(graph: Graph) -> OpenScopes:
+    """Returns the state of a graph's variable scopes."""
+    if graph.variable_scopes is None:
+        graph.variable_scopes = OpenScopes()
+    return graph.variable_scopes

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
 from typing import Any
 
 from nbtf._graph.tensor import GraphTensor
@@ -15,21 +14,14 @@ from nbtf._types import DTypeLike
 from nbtf.compat._v1._graph.defaults import get_default_graph
 from nbtf.compat._v1._graph.graph import Graph
 from nbtf.compat._v1._variables.keys import GraphKeys
-from nbtf.compat._v1._variables.scope import Getter as Getter
 from nbtf.compat._v1._variables.scope import VariableScope as VariableScope
-from nbtf.compat._v1._variables.scope_state import OpenScopes, open_scopes
-from nbtf.compat._v1._variables.store import AUTO_REUSE, store_of
+from nbtf.compat._v1._variables.scope import open_scopes
+from nbtf.compat._v1._variables.store import AUTO_REUSE, check_supported, store_of
 
 
 def get_variable_scope() -> VariableScope:
     """Returns the open variable scope of the default graph."""
-    return _current(open_scopes(get_default_graph()))
-
-
-def _current(scopes: OpenScopes) -> VariableScope:
-    if scopes.current is None:
-        scopes.current = VariableScope(False)
-    return scopes.current
+    return open_scopes(get_default_graph()).current
 
 
 def get_variable(
@@ -44,7 +36,7 @@ def get_variable(
     partitioner: Any = None,
     validate_shape: bool = True,
     use_resource: bool | None = None,
-    custom_getter: Getter | None = None,
+    custom_getter: Any = None,
     constraint: Callable[[Any], Any] | None = None,
     synchronization: VariableSynchronization = VariableSynchronization.AUTO,
     aggregation: VariableAggregation = VariableAggregation.NONE,
@@ -63,7 +55,7 @@ def get_variable(
       partitioner: not supported.
       validate_shape: False allows a value of unknown shape.
       use_resource: whether to create a resource variable; None for the default.
-      custom_getter: function called instead; its first argument, `getter`, creates the variable.
+      custom_getter: not supported.
       constraint: function that optimizers apply to the value.
       synchronization: how a strategy would synchronize copies.
       aggregation: how a strategy would combine values from several replicas.
@@ -99,7 +91,7 @@ class variable_scope(ChangingBlock):  # noqa: N801  # TensorFlow's name
       regularizer: default regularizer, which computes a loss from a variable.
       caching_device: accepted and ignored.
       partitioner: not supported.
-      custom_getter: function called instead of creating a variable.
+      custom_getter: not supported.
       reuse: True to find variables, `tf.AUTO_REUSE` to find or create them; None inherits from the outer block.
       dtype: default dtype of variables.
       use_resource: whether variables are resources.
@@ -120,7 +112,7 @@ class variable_scope(ChangingBlock):  # noqa: N801  # TensorFlow's name
         regularizer: Any = None,
         caching_device: Any = None,
         partitioner: Any = None,
-        custom_getter: Getter | None = None,
+        custom_getter: Any = None,
         reuse: Any = None,
         dtype: DTypeLike | None = None,
         use_resource: bool | None = None,
@@ -134,16 +126,14 @@ class variable_scope(ChangingBlock):  # noqa: N801  # TensorFlow's name
         self._name_or_scope, self._default_name = name_or_scope, default_name
         self._values, self._auxiliary = values, auxiliary_name_scope
         self._reuse = reuse or None
+        check_supported(partitioner, custom_getter)
         self._own = {
             "initializer": initializer,
             "regularizer": regularizer,
-            "caching_device": caching_device,
-            "partitioner": partitioner,
             "dtype": dtype,
             "use_resource": use_resource,
             "constraint": constraint,
         }
-        self._custom_getter = custom_getter
         super().__init__()
 
     def __enter__(self) -> VariableScope:
@@ -162,7 +152,7 @@ class variable_scope(ChangingBlock):  # noqa: N801  # TensorFlow's name
                 raise ValueError("reuse=True cannot be used without a name_or_scope")
             assert self._default_name is not None
             names = self._name_scope(graph, self._default_name)
-            return both(names, self._pure(graph, open_scopes_of(graph).unique(self._default_name), names.result))
+            return both(names, self._pure(graph, open_scopes(graph).unique(self._default_name), names.result))
         if not isinstance(scope, str | VariableScope):
             raise TypeError("VariableScope: name_or_scope must be a string or VariableScope.")
         name = scope if isinstance(scope, str) else scope.name.split("/")[-1]
@@ -179,8 +169,8 @@ class variable_scope(ChangingBlock):  # noqa: N801  # TensorFlow's name
 
     def _pure(self, graph: Graph, scope: str | VariableScope, name_scope: str) -> Change[VariableScope]:
         """Makes a scope the graph's current one, without a name scope."""
-        scopes = open_scopes_of(graph)
-        outer = _current(scopes)
+        scopes = open_scopes(graph)
+        outer = scopes.current
         reopens = isinstance(scope, VariableScope)
         base = scope if isinstance(scope, VariableScope) else outer
         name = base.name if reopens else f"{outer.name}/{scope}" if outer.name else str(scope)
@@ -188,7 +178,6 @@ class variable_scope(ChangingBlock):  # noqa: N801  # TensorFlow's name
             key: getattr(base, key) if setting is None else setting for key, setting in self._own.items()
         }
         inner = VariableScope(self._reuse or base.reuse, name, name_scope=name_scope, **defaults)
-        inner.set_custom_getter(_wrap_getter(self._custom_getter, base.custom_getter))
         scopes.opened(name)
         counts = dict(scopes.counts)
 
@@ -200,38 +189,6 @@ class variable_scope(ChangingBlock):  # noqa: N801  # TensorFlow's name
             scopes.current = current
 
         return Change("tf.variable_scope", write, outer, inner, inner)
-
-
-def open_scopes_of(graph: Graph) -> OpenScopes:
-    """Returns the state of a graph's variable scopes, which includes an outermost scope."""
-    scopes = open_scopes(graph)
-    _current(scopes)
-    return scopes
-
-
-def _wrap_getter(inner: Getter | None, outer: Getter | None) -> Getter | None:
-    """Returns a getter that calls the inner block's getter, whose own getter is that of the outer block."""
-    if inner is None or outer is None:
-        return inner or outer
-
-    def wrapped(getter: Getter, *args: Any, **kwargs: Any) -> Any:
-        return inner(partial(outer, getter), *args, **kwargs)
-
-    return wrapped
-
-
-def variable_op_scope(
-    values: Any, name_or_scope: Any, default_name: str | None = None, **arguments: Any
-) -> variable_scope:
-    """Returns `variable_scope(name_or_scope, default_name, values, ...)`; older name.
-
-    Args:
-      values: tensors that determine the graph.
-      name_or_scope: argument of `variable_scope`.
-      default_name: argument of `variable_scope`.
-      **arguments: other arguments of `variable_scope`.
-    """
-    return variable_scope(name_or_scope, default_name, values, **arguments)
 
 
 def no_regularizer(_: Any) -> None:

@@ -18,8 +18,6 @@ from nbtf.compat._v1._variables.initializers import GlorotUniform, Zeros
 from nbtf.compat._v1._variables.keys import GraphKeys
 from nbtf.compat._v1._variables.variable_classes import Variable
 
-_STORE = ("__variable_store",)
-
 
 class _ReuseMode(Enum):
     """How a scope treats existing names."""
@@ -41,27 +39,7 @@ class VariableStore:
         self._made: dict[str, Any] = {}
         self._places: dict[str, CallSite] = {}
 
-    def get_variable(self, name: str, custom_getter: Callable[..., Any] | None = None, **arguments: Any) -> Any:
-        """Returns the variable with a name, found or created; see `tf.get_variable`.
-
-        Args:
-          name: full name of the variable.
-          custom_getter: function called instead, with this method as its first argument.
-          **arguments: arguments of `tf.get_variable`, and `reuse`.
-        """
-        if arguments.get("trainable") is None:
-            arguments["trainable"] = arguments.get("synchronization") is not VariableSynchronization.ON_READ
-        if custom_getter is None:
-            return self._get(name, **arguments)
-        takes = signature(custom_getter).parameters
-        takes_constraint = "constraint" in takes or any(
-            [parameter.kind is Parameter.VAR_KEYWORD for parameter in takes.values()]
-        )
-        if not takes_constraint:
-            arguments.pop("constraint", None)
-        return custom_getter(getter=self._get, name=name, **arguments)
-
-    def _get(
+    def get_variable(
         self,
         name: str,
         shape: Any = None,
@@ -75,15 +53,20 @@ class VariableStore:
         partitioner: Any = None,
         validate_shape: bool = True,
         use_resource: bool | None = None,
+        custom_getter: Any = None,
         constraint: Callable[[Any], Any] | None = None,
         synchronization: VariableSynchronization = VariableSynchronization.AUTO,
         aggregation: VariableAggregation = VariableAggregation.NONE,
     ) -> Any:
-        """Returns the variable with a name, found or created."""
-        if partitioner is not None:
-            raise NotImplementedError(
-                f"nbtf does not support partitioned variables. Create {name} without `partitioner`."
-            )
+        """Returns the variable with a name, found or created; see `tf.get_variable`.
+
+        Args:
+          name: full name of the variable.
+          shape, dtype, initializer, regularizer, trainable, collections, caching_device, partitioner, validate_shape,
+            use_resource, custom_getter, constraint, synchronization, aggregation: as for `tf.get_variable`.
+          reuse: whether the variable is found or created.
+        """
+        check_supported(partitioner, custom_getter)
         variable_dtype = as_dtype("float32" if dtype is None else dtype)
         known_shape = None if shape is None else TensorShape(shape)
         if known_shape is not None and initializer is not None and not callable(initializer):
@@ -123,24 +106,26 @@ class VariableStore:
                 "Did you mean to set reuse=True or reuse=tf.AUTO_REUSE in VarScope? "
                 f"Originally defined at: {WORDING.describe(site_of(self._places[name]))}"
             )
+        text = f"Trying to share variable {name}, but specified"
         if shape is not None and not shape.is_compatible_with(shared.shape):
-            raise ValueError(
-                f"Trying to share variable {name}, but specified shape {shape} and found shape {shared.shape}."
-            )
+            raise ValueError(f"{text} shape {shape} and found shape {shared.shape}.")
         if not dtype.is_compatible_with(shared.dtype):
-            raise ValueError(
-                f"Trying to share variable {name}, but specified dtype {dtype.name} and found dtype "
-                f"{shared.dtype.name}."
-            )
+            raise ValueError(f"{text} dtype {dtype.name} and found dtype {shared.dtype.name}.")
         return shared
+
+
+def check_supported(partitioner: Any, custom_getter: Any) -> None:
+    """Raises `NotImplementedError` for arguments of variables and scopes that are not supported."""
+    for name, value in (("partitioner", partitioner), ("custom_getter", custom_getter)):
+        if value is not None:
+            raise NotImplementedError(f"nbtf does not support `{name}`. Create the variable without it.")
 
 
 def store_of(graph: Graph) -> VariableStore:
     """Returns a graph's variables by name."""
-    stores = graph.get_collection_ref(_STORE)
-    if not stores:
-        stores.append(VariableStore())
-    return stores[0]
+    if graph.variable_store is None:
+        graph.variable_store = VariableStore()
+    return graph.variable_store
 
 
 def _first_value(name: str, shape: TensorShape | None, dtype: DType, initializer: Any) -> tuple[Any, DType | None]:
@@ -151,12 +136,11 @@ def _first_value(name: str, shape: TensorShape | None, dtype: DType, initializer
         return initializer, None
     if isclass(initializer):
         initializer = initializer()
+    parameters = signature(initializer).parameters
     if shape is not None and shape.is_fully_defined():
-        lengths = shape.as_list()
-        if "partition_info" in signature(initializer).parameters:
-            return partial(initializer, lengths, dtype=dtype, partition_info=None), dtype
-        return partial(initializer, lengths, dtype=dtype), dtype
-    if all([parameter.default is not Parameter.empty for parameter in signature(initializer).parameters.values()]):
+        options = {"partition_info": None} if "partition_info" in parameters else {}
+        return partial(initializer, shape.as_list(), dtype=dtype, **options), dtype
+    if all([parameter.default is not Parameter.empty for parameter in parameters.values()]):
         return initializer, None
     raise ValueError(
         "The initializer passed is not valid. It should be a callable with no arguments and the shape should not be "

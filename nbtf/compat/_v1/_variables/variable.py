@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+from inspect import signature
 from typing import Any
 
 from nbtf._graph.operation import Operation
 from nbtf._graph.tensor import GraphTensor
-from nbtf._ops.arrays.coordinates import gather_nd
-from nbtf._ops.arrays.gathering import gather
 from nbtf._ops.variables.creation import VariableAggregation, VariableSynchronization
 from nbtf._ops.variables.variable import Variable as EagerVariable
 from nbtf._runtime.attributes import reads
@@ -24,9 +23,8 @@ from nbtf.compat._v1._graph.graph import Graph
 from nbtf.compat._v1._graph.process import process
 from nbtf.compat._v1._session.defaults import evaluate_in_session, get_default_session
 from nbtf.compat._v1._variables import ops
-from nbtf.compat._v1._variables.changes import Changes, check_dtypes
+from nbtf.compat._v1._variables.changes import Changes
 from nbtf.compat._v1._variables.keys import GraphKeys
-from nbtf.compat._v1._variables.scope_state import scope_uses_resources
 
 
 class _Kinds(type):
@@ -38,7 +36,7 @@ class _Kinds(type):
     def __call__(cls, *args: Any, **kwargs: Any) -> Any:
         if cls is not Variable:
             return super().__call__(*args, **kwargs)
-        names = _ARGUMENTS[: len(args)]
+        names = [*signature(Variable.__init__).parameters][1 : 1 + len(args)]
         make: Callable[..., Any] = _make
         scope = SCOPE()
         for creator in () if scope is None else scope.creators:
@@ -46,30 +44,12 @@ class _Kinds(type):
         return make(**dict(zip(names, args, strict=True)), **kwargs)
 
 
-_ARGUMENTS = (
-    "initial_value",
-    "trainable",
-    "collections",
-    "validate_shape",
-    "caching_device",
-    "name",
-    "variable_def",
-    "dtype",
-    "expected_shape",
-    "import_scope",
-    "constraint",
-    "use_resource",
-    "synchronization",
-    "aggregation",
-    "shape",
-)
-
-
 def _make(use_resource: bool | None = None, **arguments: Any) -> Any:
     if building() is None:
         return _eager(**arguments)
     if use_resource is None:
-        use_resource = scope_uses_resources(get_default_graph())
+        scopes = get_default_graph().variable_scopes
+        use_resource = None if scopes is None else scopes.current.use_resource
     if use_resource is None:
         use_resource = process().resource_variables
     return (_Kinds.resource if use_resource else _Kinds.reference)(**arguments)
@@ -230,18 +210,6 @@ class Variable(Changes, Operators[Any], metaclass=_Kinds):
             )
         return self.value()
 
-    def gather_nd(self, indices: Any, name: str | None = None) -> GraphTensor:
-        """Returns a tensor of elements or slices of the value."""
-        with self._graph_for_nodes().inside():
-            tensor: Any = gather_nd(self.value(), indices, name=name)  # pyright: ignore[reportArgumentType]
-        return tensor
-
-    def sparse_read(self, indices: Any, name: str | None = None) -> GraphTensor:
-        """Returns a tensor of rows of the value."""
-        with self._graph_for_nodes().inside():
-            tensor: Any = gather(self.value(), indices, name=name)  # pyright: ignore[reportArgumentType]
-        return tensor
-
     def eval(self, session: Any = None) -> Any:
         """Returns the value in a session, by default the default session.
 
@@ -260,18 +228,6 @@ class Variable(Changes, Operators[Any], metaclass=_Kinds):
         if chosen is None:
             raise ValueError("Either session argument should be provided or default session should be established")
         chosen.run(self.initializer, {self.initializer.inputs[1]: value})
-
-    def count_up_to(self, limit: int, name: str | None = None) -> GraphTensor:
-        """Returns a tensor that increments the variable and has its previous value; it fails at `limit`."""
-        graph, target = self._graph_for_nodes(), self._op.outputs[0]
-        with graph.inside():
-            check_dtypes(ops.COUNT_UP_TO, [target, target])
-            shapes_and_dtypes = [(self.shape, self._dtype)]
-            attrs = {"limit": limit}
-            node = graph.add_known(
-                ops.COUNT_UP_TO, [target], attrs, name or "CountUpTo", lambda name: shapes_and_dtypes
-            )
-        return node.outputs[0]
 
     def initialized_value(self) -> GraphTensor:
         """Returns a tensor with the value, or with the initial value if the session has none yet."""

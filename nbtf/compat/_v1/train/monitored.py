@@ -1,113 +1,214 @@
-"""Sessions that automatically initialize, restore and save variables, and that call hooks around each run."""
+"""A session for training that initializes, restores and saves variables, and calls hooks around each run."""
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping, Sequence
-from typing import Any
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
 
 from nbtf._runtime.blocks import leaving
 from nbtf._runtime.changes import ChangingBlock
+from nbtf._runtime.logger import get_logger
 from nbtf.compat._v1._graph.defaults import get_default_graph
-from nbtf.compat._v1._graph.graph import Graph
 from nbtf.compat._v1._session.defaults import as_default_session
 from nbtf.compat._v1._session.session import Session
 from nbtf.compat._v1._variables.initializing import (
+    get_global_step,
     global_variables,
     global_variables_initializer,
     local_variables_initializer,
 )
 from nbtf.compat._v1.train.coordinator import Coordinator
-from nbtf.compat._v1.train.hooks import SessionRunArgs, SessionRunContext, SessionRunHook, SessionRunValues
 from nbtf.compat._v1.train.saver import Saver
-from nbtf.compat._v1.train.timed_hooks import CheckpointSaverHook, StepCounterHook
 from nbtf.errors import OutOfRangeError
 from nbtf.train.files import latest_checkpoint
 
 
-class Scaffold:
-    """The nodes with which a monitored session starts.
+class SessionRunArgs(NamedTuple):
+    """The additional fetches and feeds that a hook requests for a run."""
+
+    fetches: Any
+    feed_dict: Mapping[Any, Any] | None = None
+    options: Any = None
+
+
+class SessionRunValues(NamedTuple):
+    """The values that a run has fetched for a hook."""
+
+    results: Any
+    options: Any = None
+    run_metadata: Any = None
+
+
+class SessionRunContext:
+    """Describes a run to a hook, which can request a stop through it.
 
     Args:
-      init_op: initializes variables; by default all global ones.
-      init_feed_dict: feeds for `init_op`.
-      init_fn: function called afterwards with the scaffold and the session.
-      local_init_op: initializes local variables; by default all of them.
-      saver: restores and saves variables; by default all global ones.
+      original_args: fetches and feeds that the program requested.
+      session: the session.
     """
 
-    def __init__(
-        self,
-        init_op: Any = None,
-        init_feed_dict: Mapping[Any, Any] | None = None,
-        init_fn: Any = None,
-        local_init_op: Any = None,
-        saver: Saver | None = None,
-        **ignored: Any,
-    ) -> None:
-        self.init_op = init_op
-        self.init_feed_dict: Mapping[Any, Any] | None = init_feed_dict
-        self.init_fn: Any = init_fn
-        self.local_init_op, self.saver = local_init_op, saver
+    def __init__(self, original_args: SessionRunArgs, session: Any) -> None:
+        self.original_args, self.session, self.stop_requested = original_args, session, False
 
-    def finalize(self) -> Scaffold:
-        """Creates the missing nodes and finalizes the graph."""
-        if self.init_op is None:
-            self.init_op: Any = global_variables_initializer()
-        if self.local_init_op is None:
-            self.local_init_op: Any = local_variables_initializer()
-        if self.saver is None and global_variables():
-            self.saver = Saver()
-        get_default_graph().finalize()
-        return self
-
-    def start(self, session: Session, checkpoint: str | None) -> None:
-        """Initializes or restores the variables of a session."""
-        if checkpoint is not None and self.saver is not None:
-            self.saver.restore(session, checkpoint)
-        else:
-            session.run(self.init_op, feed_dict=self.init_feed_dict)
-            if self.init_fn is not None:
-                self.init_fn(self, session)
-        session.run(self.local_init_op)
+    def request_stop(self) -> None:
+        """Requests a stop after this run."""
+        self.stop_requested = True
 
 
-class MonitoredSession(ChangingBlock):
-    """A session that initializes or restores its variables when it opens, and calls hooks around each run.
+class SessionRunHook:
+    """Base class for hooks, whose methods a monitored session calls around each run."""
+
+    def begin(self) -> None:
+        """Called before the session is created; may add nodes to the graph."""
+
+    def after_create_session(self, session: Any, coord: Any) -> None:
+        """Called when the session has been created."""
+
+    def before_run(self, run_context: SessionRunContext) -> SessionRunArgs | None:
+        """Called before each run; returns additional fetches and feeds."""
+
+    def after_run(self, run_context: SessionRunContext, run_values: SessionRunValues) -> None:
+        """Called after each run."""
+
+    def end(self, session: Any) -> None:
+        """Called at the end if no error occurred."""
+
+
+class StopAtStepHook(SessionRunHook):
+    """Requests a stop after a number of steps, or at a step.
 
     Args:
-      checkpoint_dir: folder whose last checkpoint is restored, if it has one.
-      hooks: hooks to call around each run.
-      scaffold: nodes with which the session starts.
-      config: configuration of the session.
+      num_steps: number of further steps.
+      last_step: number of the last step; specify either this or `num_steps`.
+
+    Raises:
+      ValueError: if both or neither are given.
+    """
+
+    def __init__(self, num_steps: int | None = None, last_step: int | None = None) -> None:
+        if num_steps is None and last_step is None:
+            raise ValueError("One of num_steps or last_step must be specified.")
+        if num_steps is not None and last_step is not None:
+            raise ValueError("Only one of num_steps or last_step can be specified.")
+        self._num_steps, self._last_step = num_steps, last_step
+        self._step: Any = None
+
+    def begin(self) -> None:
+        """Finds the global step."""
+        self._step = get_global_step()
+        if self._step is None:
+            raise RuntimeError("Global step should be created to use StopAtStepHook.")
+
+    def after_create_session(self, session: Any, coord: Any) -> None:
+        """Determines the last step."""
+        if self._last_step is None:
+            self._last_step = int(session.run(self._step)) + (self._num_steps or 0)
+
+    def after_run(self, run_context: SessionRunContext, run_values: SessionRunValues) -> None:
+        """Requests a stop when the last step is reached."""
+        if int(run_context.session.run(self._step)) >= (self._last_step or 0):
+            run_context.request_stop()
+
+
+class NanLossDuringTrainingError(RuntimeError):
+    """Raised when a loss becomes NaN."""
+
+    def __str__(self) -> str:
+        return "NaN loss during training."
+
+
+class NanTensorHook(SessionRunHook):
+    """Stops when a loss becomes NaN.
+
+    Args:
+      loss_tensor: the loss.
+      fail_on_nan_loss: whether to raise an error; otherwise the hook requests a stop.
+    """
+
+    def __init__(self, loss_tensor: Any, fail_on_nan_loss: bool = True) -> None:
+        self._loss, self._fails = loss_tensor, fail_on_nan_loss
+
+    def before_run(self, run_context: SessionRunContext) -> SessionRunArgs:
+        """Requests the loss."""
+        return SessionRunArgs(self._loss)
+
+    def after_run(self, run_context: SessionRunContext, run_values: SessionRunValues) -> None:
+        """Checks the loss."""
+        if np.isnan(run_values.results).any():
+            get_logger().error("Model diverged with loss = NaN.")
+            if self._fails:
+                raise NanLossDuringTrainingError
+            run_context.request_stop()
+
+
+class MonitoredTrainingSession(ChangingBlock):
+    """A session that restores the last checkpoint or initializes variables, and calls hooks around each run.
+
+    It saves a checkpoint when it opens, every `save_checkpoint_secs` seconds, and when it closes.
+
+    Args:
       master: target of the session; empty for this process.
+      is_chief: accepted and ignored, because there is only one process.
+      checkpoint_dir: folder of the checkpoints; None for none.
+      hooks: hooks to call around each run.
+      save_checkpoint_secs: seconds between checkpoints.
+      config: configuration of the session.
+      **ignored: other arguments of TensorFlow, which are accepted and ignored.
+
+    >>> import nbtf.compat.v1 as tf1
+    >>> with tf1.Graph().as_default():
+    ...     step = tf1.train.get_or_create_global_step()
+    ...     more = tf1.assign_add(step, 1)
+    ...     with tf1.train.MonitoredTrainingSession(hooks=[tf1.train.StopAtStepHook(last_step=3)]) as sess:
+    ...         while not sess.should_stop():
+    ...             last = sess.run(more)
+    >>> int(last)
+    3
     """
 
     def __init__(
         self,
+        master: str = "",
+        is_chief: bool = True,
         checkpoint_dir: str | None = None,
         hooks: Sequence[SessionRunHook] | None = None,
-        scaffold: Scaffold | None = None,
+        save_checkpoint_secs: float = 600,
         config: Any = None,
-        master: str = "",
+        **ignored: Any,
     ) -> None:
         """Opens the session."""
         super().__init__()
-        self._hooks = list(hooks or ())
-        self._coordinator = Coordinator()
-        self._graph_block = get_default_graph()
+        self._hooks, self._coordinator = list(hooks or ()), Coordinator()
+        self._folder, self._seconds, self._saved = checkpoint_dir, save_checkpoint_secs, time.monotonic()
         for hook in self._hooks:
             hook.begin()
-        start = (scaffold or Scaffold()).finalize()
-        self._session: Session | None = Session(master, self._graph_block, config)
+        starts = global_variables_initializer(), local_variables_initializer()
+        self._step = get_global_step()
+        self._saver = Saver() if checkpoint_dir is not None and global_variables() else None
+        self.graph = get_default_graph()
+        self.graph.finalize()
+        self._session: Session | None = Session(master, self.graph, config)
         self._default = as_default_session(self._session)
-        start.start(self._session, None if checkpoint_dir is None else latest_checkpoint(checkpoint_dir))
+        checkpoint = None if checkpoint_dir is None else latest_checkpoint(checkpoint_dir)
+        if checkpoint is None or self._saver is None:
+            self._session.run(starts[0])
+        else:
+            self._saver.restore(self._session, checkpoint)
+        self._session.run(starts[1])
+        self._save()
         for hook in self._hooks:
             hook.after_create_session(self._session, self._coordinator)
 
-    @property
-    def graph(self) -> Graph:
-        """The graph."""
-        return self._graph_block
+    def _save(self) -> None:
+        """Writes a checkpoint if the session has a folder for them."""
+        self._saved = time.monotonic()
+        if self._saver is not None and self._folder is not None:
+            Path(self._folder).mkdir(parents=True, exist_ok=True)
+            self._saver.save(self._session, f"{self._folder}/model.ckpt", self._step)
 
     def should_stop(self) -> bool:
         """Returns whether a hook has requested a stop or the session is closed."""
@@ -131,35 +232,38 @@ class MonitoredSession(ChangingBlock):
         if session is None:
             raise RuntimeError("Run called even after should_stop requested.")
         context = SessionRunContext(SessionRunArgs(fetches, feed_dict), session)
-        all_fetches: dict[Any, Any] = {"caller": fetches}
-        feeds = dict(feed_dict or {})
+        all_fetches, feeds = {"caller": fetches}, dict(feed_dict or {})
         for number, hook in enumerate(self._hooks):
             request = hook.before_run(context)
-            if request is not None:
-                all_fetches[number] = request.fetches
-                feeds.update(_check_feeds(request.feed_dict or {}, feeds))
+            if request is None:
+                continue
+            all_fetches[str(number)] = request.fetches
+            for key, value in (request.feed_dict or {}).items():
+                if key in feeds:
+                    raise RuntimeError(f"Same tensor is fed by two hooks or by a hook and the caller: {key}")
+                feeds[key] = value
         results = session.run(all_fetches, feed_dict=feeds or None)
         for number, hook in enumerate(self._hooks):
-            hook.after_run(context, SessionRunValues(results.get(number)))
+            hook.after_run(context, SessionRunValues(results.get(str(number))))
         if context.stop_requested:
             self._coordinator.request_stop()
+        if time.monotonic() - self._saved > self._seconds:
+            self._save()
         return results["caller"]
 
-    def run_step_fn(self, step_fn: Any) -> Any:
-        """Calls a function with the session and returns its result; its runs do not call the hooks."""
-        return step_fn(self._session)
-
     def close(self) -> None:
-        """Calls the hooks' `end` and closes the session."""
-        session, self._session = self._session, None
+        """Calls the hooks' `end`, saves a checkpoint, and closes the session."""
+        session = self._session
         if session is not None:
             try:
+                self._save()
                 for hook in self._hooks:
                     hook.end(session)
             finally:
+                self._session = None
                 session.close()
 
-    def __enter__(self) -> MonitoredSession:
+    def __enter__(self) -> MonitoredTrainingSession:
         self.begin(self._default.plan())
         return self
 
@@ -173,94 +277,3 @@ class MonitoredSession(ChangingBlock):
             self._session.close()
             self._session = None
         return False
-
-
-def _check_feeds(added_feeds: Mapping[Any, Any], feeds: Mapping[Any, Any]) -> Mapping[Any, Any]:
-    for key in added_feeds:
-        if key in feeds:
-            raise RuntimeError(f"Same tensor is fed by two hooks or by a hook and the caller: {key}")
-    return added_feeds
-
-
-class SingularMonitoredSession(MonitoredSession):
-    """A monitored session that gives access to its session.
-
-    Args:
-      hooks: hooks to call around each run.
-      scaffold: nodes with which the session starts.
-      master: target of the session; empty for this process.
-      config: configuration of the session.
-      checkpoint_dir: folder whose last checkpoint is restored, if it has one.
-    """
-
-    def __init__(
-        self,
-        hooks: Sequence[SessionRunHook] | None = None,
-        scaffold: Scaffold | None = None,
-        master: str = "",
-        config: Any = None,
-        checkpoint_dir: str | None = None,
-    ) -> None:
-        """Opens the session."""
-        super().__init__(checkpoint_dir, hooks, scaffold, config, master)
-
-    def raw_session(self) -> Session | None:
-        """Returns the session."""
-        return self._session
-
-
-def MonitoredTrainingSession(  # noqa: N802  # TensorFlow's name
-    master: str = "",
-    is_chief: bool = True,
-    checkpoint_dir: str | None = None,
-    scaffold: Scaffold | None = None,
-    hooks: Sequence[SessionRunHook] | None = None,
-    chief_only_hooks: Sequence[SessionRunHook] | None = None,
-    save_checkpoint_secs: float | None = None,
-    save_summaries_steps: Any = None,
-    save_summaries_secs: Any = None,
-    config: Any = None,
-    stop_grace_period_secs: float = 120,
-    log_step_count_steps: int | None = 100,
-    max_wait_secs: float = 7200,
-    save_checkpoint_steps: int | None = None,
-    summary_dir: str | None = None,
-    save_graph_def: bool = True,
-) -> MonitoredSession:
-    """Returns a session for training that restores the last checkpoint, saves new ones, and logs its speed.
-
-    Args:
-      master: target of the session; empty for this process.
-      save_summaries_steps, stop_grace_period_secs, max_wait_secs, summary_dir, save_graph_def: accepted for
-        compatibility and ignored.
-      is_chief: accepted and ignored, because there is only one process.
-      checkpoint_dir: folder of the checkpoints; None for none.
-      scaffold: nodes with which the session starts.
-      hooks: hooks to call around each run.
-      chief_only_hooks: further hooks.
-      save_checkpoint_secs: seconds between checkpoints; 600 if no interval is given.
-      save_summaries_secs: accepted and ignored.
-      config: configuration of the session.
-      log_step_count_steps: steps between log lines; None for none.
-      save_checkpoint_steps: steps between checkpoints.
-
-    >>> import nbtf.compat.v1 as tf1
-    >>> with tf1.Graph().as_default():
-    ...     step = tf1.train.get_or_create_global_step()
-    ...     more = tf1.assign_add(step, 1)
-    ...     with tf1.train.MonitoredTrainingSession(hooks=[tf1.train.StopAtStepHook(last_step=3)]) as sess:
-    ...         while not sess.should_stop():
-    ...             last = sess.run(more)
-    >>> int(last)
-    3
-    """
-    start = scaffold or Scaffold()
-    all_hooks = [*(hooks or ()), *(chief_only_hooks or ())]
-    if checkpoint_dir is not None:
-        if log_step_count_steps:
-            all_hooks.append(StepCounterHook(log_step_count_steps))
-        if save_checkpoint_steps is None and save_checkpoint_secs is None:
-            save_checkpoint_secs = 600
-        saving = CheckpointSaverHook(checkpoint_dir, save_checkpoint_secs, save_checkpoint_steps, start.saver)
-        all_hooks.append(saving)
-    return MonitoredSession(checkpoint_dir, all_hooks, start, config, master)

@@ -10,7 +10,6 @@ from nbtf._graph.tensor import GraphTensor
 from nbtf._ops.arrays.creation import zeros
 from nbtf._ops.math.arithmetic import add, cast, multiply, subtract
 from nbtf._ops.math.division import divide
-from nbtf._ops.math.exponentials import pow
 from nbtf._ops.math.magnitude import minimum
 from nbtf._runtime.conversion import as_tensor
 from nbtf._types import float16, float32, float64
@@ -30,7 +29,7 @@ class ExponentialMovingAverage:
     Args:
       decay: decay of the averages, usually close to 1.
       num_updates: number of steps; if given, early averages adapt faster.
-      zero_debias: whether averages of tensors are corrected for starting at 0.
+      zero_debias: must be False.
       name: name scope of the nodes, and suffix of the averages' names.
 
     >>> import nbtf.compat.v1 as tf1
@@ -52,7 +51,9 @@ class ExponentialMovingAverage:
         zero_debias: bool = False,
         name: str = "ExponentialMovingAverage",
     ) -> None:
-        self._decay, self._num_updates, self._zero_debias, self._name = decay, num_updates, zero_debias, name
+        if zero_debias:
+            raise NotImplementedError("nbtf does not correct moving averages for their start. Leave `zero_debias` out.")
+        self._decay, self._num_updates, self._name = decay, num_updates, name
         self._averages: dict[Any, Any] = {}
 
     @property
@@ -92,8 +93,9 @@ class ExponentialMovingAverage:
                 average = slot_of(value, value.initialized_value(), self._name)
                 graph.add_to_collection(GraphKeys.MOVING_AVERAGE_VARIABLES, value)
             else:
+                start: Any = zeros(value.shape.as_list(), value.dtype.base_dtype)
                 with variable_scope(None, f"{value.op.name}/{self._name}"):
-                    average = _zeros("", value)
+                    average = get_variable("", initializer=start, trainable=False)
         self._averages[_key(value)] = average
 
     def _rate(self) -> Any:
@@ -110,8 +112,6 @@ class ExponentialMovingAverage:
         average = self._averages[_key(value)]
         with graph.name_scope("AssignMovingAvg") as scope, beside(average):
             rate = cast(rate, average.dtype.base_dtype)
-            if self._zero_debias and not isinstance(value, Variable):
-                return _without_bias(average, value, rate, graph)
             change = multiply(subtract(average.value(), value), rate)
             return average.assign_sub(change, name=scope)
 
@@ -149,23 +149,3 @@ def _key(value: Any) -> Any:
 
 def _constant(value: float) -> Any:
     return as_tensor(value, float32)
-
-
-def _zeros(name: str, like: Any) -> Any:
-    dtype = like.dtype.base_dtype
-    start: Any = zeros(like.shape.as_list(), dtype)
-    return get_variable(name, initializer=start, trainable=False)
-
-
-def _without_bias(average: Any, value: Any, rate: Any, graph: Graph) -> Any:
-    """Returns the node that updates an average corrected for its start at 0.
-
-    Source: Kingma, Ba, arXiv:1412.6980, section 3.
-    """
-    with variable_scope(average.op.name, values=[value]):
-        biased = _zeros("biased", average)
-        count = get_variable("local_step", initializer=_constant(0.0), trainable=False)
-    with graph.control_dependencies([count.assign_add(1.0).op]):
-        new = biased.assign_sub(multiply(subtract(biased.value(), value), rate))
-        share = pow(subtract(_constant(1.0), rate), count.read_value())
-        return average.assign(divide(new, subtract(_constant(1.0), share)))

@@ -2,36 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from contextlib import nullcontext
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 from nbtf._graph.node_gradients import as_whole
+from nbtf._graph.operation import Operation
+from nbtf._graph.tensor import GraphTensor
 from nbtf._ops.math.arithmetic import cast
 from nbtf._ops.ragged_and_sparse.indexed_slices import IndexedSlices
 from nbtf._ops.structure import flatten
 from nbtf._runtime.conversion import as_tensor
+from nbtf._runtime.tensor import Tensor
+from nbtf.autodiff.tape import GradientTape
 from nbtf.compat._v1._graph.defaults import building
 from nbtf.compat._v1._graph.gradients import gradients
 from nbtf.compat._v1._graph.graph import Graph
 from nbtf.compat._v1._graph.grouping import group
 from nbtf.compat._v1._training.apply_op import Update
-from nbtf.compat._v1._training.pairs import (
-    checked_pairs,
-    count_step,
-    graph_of,
-    initializer_of,
-    key_of,
-    own_tensor,
-    pairs_by_tape,
-    setting,
-    waiting_for_nothing,
-)
 from nbtf.compat._v1._training.slots import beside, full_slot, is_of_graph
+from nbtf.compat._v1._variables.assigning import assign_add
 from nbtf.compat._v1._variables.changes import changing_node
+from nbtf.compat._v1._variables.initializers import Constant, Initializer, Ones, Zeros
 from nbtf.compat._v1._variables.initializing import trainable_variables
 from nbtf.compat._v1._variables.keys import GraphKeys
-from nbtf.compat._v1._variables.variable_classes import ResourceVariable
+from nbtf.compat._v1._variables.variable_classes import ResourceVariable, Variable
 
 
 class Optimizer:
@@ -147,7 +142,7 @@ class Optimizer:
                 f"Not {gate_gradients}"
             )
         if callable(loss):
-            return pairs_by_tape(loss, var_list, grad_loss)
+            return _pairs_by_tape(loss, var_list, grad_loss)
         if building() is None:
             raise RuntimeError(
                 "`loss` passed to Optimizer.compute_gradients should be a function when eager execution is enabled."
@@ -175,11 +170,11 @@ class Optimizer:
           TypeError: if a gradient is not a tensor.
           ValueError: if no pair has a gradient.
         """
-        pairs = checked_pairs(list(grads_and_vars))
+        pairs = _checked_pairs(list(grads_and_vars))
         variables = [variable for _, variable in pairs]
         graph = graph_of(variables[0])
         with nullcontext() if graph is None else graph.inside():
-            with waiting_for_nothing(graph):
+            with _waiting_for_nothing(graph):
                 self._create_slots(variables)
             with nullcontext("") if graph is None else graph.name_scope(name or self._name) as scope:
                 self._settings = self._prepared(graph, variables)
@@ -190,7 +185,7 @@ class Optimizer:
 
     def get_slot(self, var: Any, name: str) -> Any:
         """Returns a slot of a variable; None if it does not exist."""
-        return self._slots.get(name, {}).get(key_of(var))
+        return self._slots.get(name, {}).get(_key_of(var))
 
     def get_slot_names(self) -> list[str]:
         """Returns the sorted names of the existing slots."""
@@ -213,9 +208,9 @@ class Optimizer:
         """Creates the missing slots; those that start at 0 come last."""
         for variable in variables:
             for slot in sorted(self.SLOTS, key=lambda slot: slot not in self._starts):
-                start, slots, key = self._starts.get(slot, 0.0), self._slots.setdefault(slot, {}), key_of(variable)
+                start, slots, key = self._starts.get(slot, 0.0), self._slots.setdefault(slot, {}), _key_of(variable)
                 if key not in slots:
-                    slots[key] = full_slot(variable, start, initializer_of(start), self._name)
+                    slots[key] = full_slot(variable, start, _initializer_of(start), self._name)
 
     # Methods that optimizers override
 
@@ -227,11 +222,11 @@ class Optimizer:
         """Returns the settings as tensors by name."""
         dtype = variables[0].dtype.base_dtype
         settings = {name: getattr(self, f"_{name}") for name in self.SETTINGS}
-        return {name: setting(value, dtype, graph, name) for name, value in settings.items()}
+        return {name: _setting(value, dtype, graph, name) for name, value in settings.items()}
 
     def _with_settings(self, variable: Any) -> list[Any]:
         """Returns the slots and settings for the update of a variable, in the order of the op's inputs."""
-        slots = [self._slots[name][key_of(variable)] for name in self.SLOTS]
+        slots = [self._slots[name][_key_of(variable)] for name in self.SLOTS]
         dtype = variable.dtype.base_dtype
         return [*slots, *[value if value._dtype is dtype else cast(value, dtype) for value in self._settings.values()]]
 
@@ -260,7 +255,7 @@ class Optimizer:
             variables = [variable, *operands[: record.refs - 1]]
             gradient_parts = [as_tensor(operand) for operand in operands[record.refs - 1 :]]
             return record.apply(variables, variables, gradient_parts, self._attrs(), record.type)
-        operands = [own_tensor(operand) for operand in operands]
+        operands = [_own_tensor(operand) for operand in operands]
         target = variable.op.outputs[0]
         return changing_node(variable.graph, record, target, operands, record.type, self._attrs())
 
@@ -280,8 +275,111 @@ class Optimizer:
             node = group(*nodes, name=scope)
         else:
             with graph.control_dependencies([group(*nodes, name="update")]), beside(step):
-                node = count_step(step, scope)
+                node = _count_step(step, scope)
         train_ops = graph.get_collection_ref(GraphKeys.TRAIN_OP)
         if node not in train_ops:
             train_ops.append(node)
         return node
+
+
+# Variables, settings and pairs of gradients and variables
+
+
+Pairs = Sequence[tuple[Any, Any]]
+
+
+def _count_step(step: Any, name: str) -> Operation:
+    """Returns the node that increments the step counter."""
+    with step.graph.inside():
+        increment = _setting(1, step.dtype.base_dtype, step.graph, "value")
+    counting = (
+        step.assign_add(increment, name=name, read_value=False)
+        if is_of_graph(step)
+        else assign_add(step, increment, name=name)
+    )
+    return counting.op if isinstance(counting, GraphTensor) else counting
+
+
+def _own_tensor(value: Any) -> Any:
+    """Returns the output of a variable's node; other values are returned unchanged."""
+    return value.op.outputs[0] if isinstance(value, Variable) else value
+
+
+def graph_of(variable: Any) -> Graph | None:
+    """Returns a variable's graph; None for an eager variable."""
+    return variable.graph if is_of_graph(variable) else None
+
+
+def _key_of(variable: Any) -> Any:
+    """Returns a hashable object that identifies a variable."""
+    return variable.op if is_of_graph(variable) else id(variable)
+
+
+def _initializer_of(value: float) -> Initializer:
+    """Returns an initializer for a constant value."""
+    return Zeros() if value == 0.0 else Ones() if value == 1.0 else Constant(value)
+
+
+def _setting(value: Any, dtype: Any, graph: Graph | None, name: str) -> Any:
+    """Returns a setting as a tensor with its own name."""
+    if callable(value):
+        value = value()
+    if isinstance(value, GraphTensor | Tensor | Variable):
+        return as_tensor(value)
+    tensor = as_tensor(value, dtype)
+    return tensor.called(name) if isinstance(tensor, GraphTensor) else tensor
+
+
+def _waiting_for_nothing(graph: Graph | None) -> AbstractContextManager[Any]:
+    """Returns a block without control dependencies, in which slots are created."""
+    return nullcontext() if graph is None else graph.control_dependencies(None)
+
+
+def _checked_pairs(pairs: Pairs) -> list[tuple[Any, Any]]:
+    """Returns the pairs that have a gradient.
+
+    Raises:
+      ValueError: if no pair has a gradient.
+      TypeError: if a gradient is not a tensor.
+      NotImplementedError: if a variable is a tensor.
+    """
+    if not pairs:
+        raise ValueError("No variables provided.")
+    for grad, _ in pairs:
+        if grad is not None and not isinstance(grad, GraphTensor | Tensor | IndexedSlices | Variable):
+            try:
+                as_tensor(grad)
+            except (TypeError, ValueError):
+                raise TypeError(f"Gradient must be convertible to a Tensor or IndexedSlices, or None: {grad}") from None
+    with_gradient = [(grad, variable) for grad, variable in pairs if grad is not None]
+    if not with_gradient:
+        raise ValueError(f"No gradients provided for any variable: {[str(variable) for _, variable in pairs]}.")
+    for _, variable in with_gradient:
+        if isinstance(variable, GraphTensor | Tensor):
+            raise NotImplementedError("Trying to update a Tensor ", variable)
+    return with_gradient
+
+
+def _pairs_by_tape(loss: Callable[[], Any], var_list: Any, grad_loss: Any) -> list[tuple[Any, Any]]:
+    """Returns pairs of a gradient and its variable for the result of a function.
+
+    Args:
+      loss: function without arguments.
+      var_list: the variables; by default all trainable ones that the function uses.
+      grad_loss: initial gradient, with respect to the loss.
+
+    Raises:
+      RuntimeError: if ops build a graph.
+      ValueError: if the list of variables is empty.
+    """
+    graph = building()
+    if graph is not None:
+        raise RuntimeError(
+            "A loss function requires eager execution. Pass a tensor, or call `tf.enable_eager_execution()`."
+        )
+    with GradientTape() as tape:
+        value = loss()
+    chosen: list[Any] = list(tape.watched_variables()) if var_list is None else flatten(var_list)
+    if not chosen:
+        raise ValueError("No variables to optimize.")
+    return list(zip(tape.gradient(value, chosen, grad_loss), chosen, strict=True))

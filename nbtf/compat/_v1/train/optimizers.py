@@ -12,11 +12,10 @@ from nbtf._runtime.conversion import as_tensor
 from nbtf.compat._v1._graph.defaults import building
 from nbtf.compat._v1._training import updates
 from nbtf.compat._v1._training.apply_op import Update
-from nbtf.compat._v1._training.pairs import graph_of
 from nbtf.compat._v1._training.slots import beside, is_of_graph
 from nbtf.compat._v1._variables.assigning import scatter_sub
 from nbtf.compat._v1._variables.variable_classes import ResourceVariable, Variable
-from nbtf.compat._v1.train.optimizer import Optimizer
+from nbtf.compat._v1.train.optimizer import Optimizer, graph_of
 
 
 class GradientDescentOptimizer(Optimizer):
@@ -198,75 +197,3 @@ class RMSPropOptimizer(Optimizer):
         self._learning_rate, self._decay, self._momentum, self._epsilon = learning_rate, decay, momentum, epsilon
         self.SLOTS: tuple[str, ...] = ("mg", "rms", "momentum") if centered else ("rms", "momentum")
         self.update: Update = updates.CENTERED_RMS_PROP if centered else updates.RMS_PROP
-
-
-class AdadeltaOptimizer(Optimizer):
-    """Adadelta: scales steps by the size of earlier ones.
-
-    Args:
-      learning_rate: factor of the steps; 1 matches the paper's formula.
-      rho: decay of the moving averages.
-      epsilon: keeps the divisions finite.
-    """
-
-    SLOTS: tuple[str, ...] = ("accum", "accum_update")
-    SETTINGS: tuple[str, ...] = ("lr", "rho", "epsilon")
-    update: Update = updates.ADADELTA
-
-    def __init__(
-        self,
-        learning_rate: Any = 0.001,
-        rho: Any = 0.95,
-        epsilon: Any = 1e-8,
-        use_locking: bool = False,
-        name: str = "Adadelta",
-    ) -> None:
-        super().__init__(use_locking, name)
-        self._lr, self._rho, self._epsilon = learning_rate, rho, epsilon
-
-
-class FtrlOptimizer(Optimizer):
-    """FTRL (follow the regularized leader): makes many weights exactly 0.
-
-    Args:
-      learning_rate: length of a step.
-      learning_rate_power: exponent with which steps shrink as squared gradients add up; zero or negative.
-      initial_accumulator_value: initial sum of squared gradients.
-      l1_regularization_strength: pushes weights to 0.
-      l2_regularization_strength: keeps weights small.
-
-    Raises:
-      ValueError: if a setting is out of range.
-    """
-
-    SLOTS: tuple[str, ...] = ("accum", "linear")
-    SETTINGS: tuple[str, ...] = (
-        "learning_rate",
-        "l1_regularization_strength",
-        "l2_regularization_strength",
-        "learning_rate_power",
-    )
-    update: Update = updates.FTRL
-
-    def __init__(
-        self,
-        learning_rate: Any,
-        learning_rate_power: float = -0.5,
-        initial_accumulator_value: float = 0.1,
-        l1_regularization_strength: float = 0.0,
-        l2_regularization_strength: float = 0.0,
-        use_locking: bool = False,
-        name: str = "Ftrl",
-    ) -> None:
-        super().__init__(use_locking, name)
-        if initial_accumulator_value < 0.0:
-            raise ValueError(f"initial_accumulator_value {initial_accumulator_value} needs to be positive or zero")
-        if learning_rate_power > 0.0:
-            raise ValueError(f"learning_rate_power {learning_rate_power} needs to be negative or zero")
-        for penalty, strength in (("l1", l1_regularization_strength), ("l2", l2_regularization_strength)):
-            if strength < 0.0:
-                raise ValueError(f"{penalty}_regularization_strength {strength} needs to be positive or zero")
-        self._learning_rate, self._learning_rate_power = learning_rate, learning_rate_power
-        self._l1_regularization_strength = l1_regularization_strength
-        self._l2_regularization_strength = l2_regularization_strength
-        self._starts = {"accum": initial_accumulator_value}

@@ -10,8 +10,12 @@ from typing import Any
 
 import numpy as np
 
+from nbtf._ops.variables.variable import Variable as EagerVariable
+from nbtf._storage.archives import storable
 from nbtf.compat._v1._graph.defaults import building
-from nbtf.compat._v1._training.saved import named_variables, put_value, value_of
+from nbtf.compat._v1._graph.graph import Graph
+from nbtf.compat._v1._variables.keys import GraphKeys
+from nbtf.compat._v1._variables.variable_classes import Variable
 from nbtf.errors import InvalidArgumentError, NotFoundError
 from nbtf.keras.saving import arrays
 from nbtf.keras.saving.latest import STATE, check_prefix, note_latest, read_state
@@ -86,7 +90,7 @@ class Saver:
 
     def build(self) -> None:
         """Collects the variables; the constructor calls this unless `defer_build` is set."""
-        variables = named_variables(self._given, building())
+        variables = _named_variables(self._given, building())
         if not variables and not self._allow_empty:
             raise ValueError("No variables to save")
         self._variables = variables
@@ -144,7 +148,7 @@ class Saver:
         variables = self._all()
         if not variables:
             return None
-        arrays.write(path_of(prefix), {name: value_of(variable, sess) for name, variable in variables.items()})
+        arrays.write(path_of(prefix), {name: _value_of(variable, sess) for name, variable in variables.items()})
         if write_state:
             self._keep(prefix, latest_filename or STATE)
         return prefix
@@ -163,14 +167,6 @@ class Saver:
     def last_checkpoints(self) -> list[str]:
         """The existing checkpoints, oldest first."""
         return list(self._kept)
-
-    def set_last_checkpoints(self, last_checkpoints: Sequence[str]) -> None:
-        """Sets the list of existing checkpoints, oldest first."""
-        self._kept = list(last_checkpoints)
-
-    def set_last_checkpoints_with_time(self, last_checkpoints_with_time: Sequence[tuple[str, float]]) -> None:
-        """Sets the list of existing checkpoints, oldest first; the times are ignored."""
-        self._kept = [path for path, _ in last_checkpoints_with_time]
 
     def recover_last_checkpoints(self, checkpoint_paths: Sequence[str]) -> None:
         """Sets the list of existing checkpoints; those without a file are left out."""
@@ -203,7 +199,7 @@ class Saver:
                 raise NotFoundError(f"{text}Key {name} not found in checkpoint")
         fitting = {name: self._fitting(name, variable, saved[name]) for name, variable in variables.items()}
         for name, variable in variables.items():
-            put_value(variable, fitting[name], sess)
+            _put_value(variable, fitting[name], sess)
 
     def _fitting(self, name: str, variable: Any, value: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
         """Returns a saved value in the variable's dtype and shape."""
@@ -235,6 +231,65 @@ def _number(sess: Any, step: Any) -> int:
     return int(sess.run(step))
 
 
+# The variables of a saver
+
+
+def _named_variables(variables: Sequence[Any] | Mapping[str, Any] | None, graph: Graph | None) -> dict[str, Any]:
+    """Returns a dictionary of names in files and variables.
+
+    Args:
+      variables: variables, or a dictionary of them; None for all global variables of the graph.
+      graph: the default graph; None while ops run eagerly.
+
+    Raises:
+      RuntimeError: if no variables are given while ops run eagerly.
+      ValueError: if two variables have the same name.
+      TypeError: if an item is not a variable.
+    """
+    if variables is None:
+        if graph is None:
+            raise RuntimeError(
+                "When eager execution is enabled, `var_list` must specify a list or dict of variables to save"
+            )
+        keys = (GraphKeys.GLOBAL_VARIABLES, GraphKeys.SAVEABLE_OBJECTS)
+        variables = [variable for key in keys for variable in graph.get_collection(key)]
+    pairs = (
+        variables.items()
+        if isinstance(variables, Mapping)
+        else [(_name_of(variable), variable) for variable in variables]
+    )
+    by_name: dict[str, Any] = {}
+    for name, variable in sorted(pairs, key=lambda pair: pair[0]):
+        if not isinstance(variable, Variable | EagerVariable):
+            text = "names_to_saveables must be a dict mapping string names to Tensors/Variables. Not a variable: "
+            raise TypeError(f"{text}{variable}")
+        if name in by_name or (isinstance(variable, Variable) and variable in by_name.values()):
+            raise ValueError(f"At least two variables have the same name: {name}")
+        by_name[name] = variable
+    return by_name
+
+
+def _name_of(variable: Any) -> str:
+    return variable.op.name if isinstance(variable, Variable) else variable.name.partition(":")[0]
+
+
+def _value_of(variable: Any, session: Any) -> np.ndarray[Any, Any]:
+    """Returns a variable's value in a session; strings as bytes."""
+    return storable(session.run(variable) if isinstance(variable, Variable) else variable.numpy())
+
+
+def _put_value(variable: Any, value: np.ndarray[Any, Any], session: Any) -> None:
+    """Sets a variable's value in a session."""
+    if not isinstance(variable, Variable):
+        variable.assign(value)
+        return
+    initializer = variable.initializer
+    session.run(initializer, {initializer.inputs[1]: value})
+
+
+# The record of a folder
+
+
 @dataclass
 class CheckpointState:
     """The paths of the last checkpoint and of all existing checkpoints in a folder."""
@@ -259,41 +314,6 @@ def get_checkpoint_state(
     return None if state is None else CheckpointState(state.latest, state.paths)
 
 
-def update_checkpoint_state(
-    save_dir: str | os.PathLike[str],
-    model_checkpoint_path: str,
-    all_model_checkpoint_paths: Sequence[str] | None = None,
-    latest_filename: str | None = None,
-    all_model_checkpoint_timestamps: Any = None,
-    last_preserved_timestamp: Any = None,
-) -> None:
-    """Records the last checkpoint of a folder.
-
-    Args:
-      save_dir: the folder.
-      model_checkpoint_path: path of the checkpoint.
-      all_model_checkpoint_paths: paths of all existing checkpoints, oldest first.
-      latest_filename: file with the record; None for `checkpoint`.
-      all_model_checkpoint_timestamps: accepted and ignored.
-      last_preserved_timestamp: accepted and ignored.
-    """
-    last = os.path.join(os.fspath(save_dir), os.path.basename(model_checkpoint_path))
-    note_latest(last, [*(all_model_checkpoint_paths or []), model_checkpoint_path], latest_filename or STATE)
-
-
 def checkpoint_exists(checkpoint_prefix: str | os.PathLike[str]) -> bool:
     """Returns whether a checkpoint exists at this path."""
     return path_of(checkpoint_prefix).is_file()
-
-
-def remove_checkpoint(
-    checkpoint_prefix: str | os.PathLike[str], checkpoint_format_version: int = 2, meta_graph_suffix: str = "meta"
-) -> None:
-    """Deletes a checkpoint.
-
-    Args:
-      checkpoint_prefix: path without the suffix.
-      checkpoint_format_version: accepted and ignored.
-      meta_graph_suffix: accepted and ignored.
-    """
-    path_of(checkpoint_prefix).unlink(missing_ok=True)

@@ -90,12 +90,6 @@ def circles(graph: Mapping[str, set[str]]) -> list[list[str]]:
 
 
 OPEN = {
-    "nbtf._frameworks.torch.compiled_backward": {"nbtf._frameworks.torch.hearing"},
-    "nbtf._graph.autograph.conversion": {"nbtf._graph.autograph.operators"},
-    "nbtf._graph.function_graph": {"nbtf._graph.control_flow"},
-    "nbtf._graph.tensor": {"nbtf._graph.static"},
-    "nbtf._runtime.conversion": {"nbtf._runtime.copying"},
-    "nbtf._runtime.tensor": {"nbtf._runtime.conversion", "nbtf._runtime.copying"},
     "nbtf.compat._v1": {"nbtf.compat._v1._graph.defaults", "nbtf.compat._v1._surface.wrapping"},
     "nbtf.compat._v1._graph.graph": {
         "nbtf.compat._v1._graph.custom_gradients",
@@ -107,7 +101,6 @@ OPEN = {
         "nbtf.compat._v1._graph.grouping",
         "nbtf.compat._v1._variables.variable_classes",
     },
-    "nbtf.notebook.views.widgets": {"nbtf.notebook.views.recording_view"},
 }
 """Imports in functions that still lead back. The list may only become shorter."""
 

@@ -16,12 +16,13 @@ from nbtf._record.events import Reason
 from nbtf._record.rows import Begun, next_number, note_of_copy, subject_of_op
 from nbtf._runtime.blocks import current_scope
 from nbtf._runtime.context import CURRENT, Context
+from nbtf._runtime.copying import copied_to
 from nbtf._runtime.decisions import remember
 from nbtf._runtime.host_values import DEFAULT_OF, host_array, leaf_types, list_as_array
 from nbtf._runtime.phases import part_of
 from nbtf._runtime.reporting import begin, give_up, take_note
 from nbtf._runtime.scopes import HERE, SCOPE, Scope
-from nbtf._runtime.tensor import Tensor, tensor_of
+from nbtf._runtime.tensor import Tensor, Unpickler, tensor_of
 from nbtf._types import HOST_DTYPES, DType, string
 
 
@@ -97,6 +98,8 @@ def as_tensor(value: Any, dtype: DType | None = None) -> Tensor:
     return constant_of(array, array_dtype, value, dtype)
 
 
+Unpickler.as_tensor = as_tensor
+
 _ON_THE_HOST = frozenset({int, float, bool, str, bytes, np.ndarray, np.float32, np.float64, np.int64})
 """Kinds of values that are known to be in host memory."""
 
@@ -112,7 +115,6 @@ def _is_on_gpu(value: Any) -> bool:
 
 def _from_gpu(value: Any, dtype: DType | None) -> Tensor:
     """Returns a copy of another library's GPU array; on the same GPU unless a scope requests another device."""
-    from nbtf._runtime.copying import copied_to
     from nbtf._runtime.exchange import copied
 
     buffer, array_dtype, device = copied(value)

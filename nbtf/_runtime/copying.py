@@ -16,7 +16,7 @@ from nbtf._runtime.context import CURRENT, Context
 from nbtf._runtime.phases import part_of
 from nbtf._runtime.scopes import EMPTY, SCOPE
 from nbtf._runtime.tape import AT_LENGTH, Call
-from nbtf._runtime.tensor import Tensor, tensor_of
+from nbtf._runtime.tensor import Mover, Tensor, tensor_of
 from nbtf._types import int32
 from nbtf.errors import FailedPreconditionError, InvalidArgumentError
 
@@ -103,6 +103,9 @@ def move_to(tensor: Tensor, device: Device) -> Tensor:
         for tape in (SCOPE() or EMPTY).tapes:
             tape.record(_MOVE, [tensor], {}, [result])
     return result
+
+
+Mover.move_to = move_to
 
 
 def copy(

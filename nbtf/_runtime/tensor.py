@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
@@ -50,6 +50,18 @@ _LIKE_NUMPY = (
     "        tf.experimental.numpy.experimental_enable_numpy_behavior()\n      "
 )
 _GRAPH_ONLY = "Tensor.{name} is undefined when eager execution is enabled."
+
+
+class Mover:
+    """The function that copies a tensor to another device; `copying.py` sets it."""
+
+    move_to: Callable[[Any, Device], Any]
+
+
+class Unpickler:
+    """The function that makes a tensor of a host array again; `conversion.py` sets it."""
+
+    as_tensor: Callable[..., Any]
 
 
 class _SymbolicToo(type):
@@ -200,9 +212,7 @@ class Tensor(Buffer, Operators["Tensor"], metaclass=_SymbolicToo):
         name = f"/job:localhost/replica:0/task:0/device:{device_type}:{index}"
         if name not in context.devices.by_name:
             raise RuntimeError(f"{device_type}:{index} unknown device.")
-        from nbtf._runtime.copying import move_to
-
-        return move_to(self, context.devices.by_name[name])
+        return Mover.move_to(self, context.devices.by_name[name])
 
     # Text forms
 
@@ -282,9 +292,7 @@ class Tensor(Buffer, Operators["Tensor"], metaclass=_SymbolicToo):
 
     def __reduce__(self) -> Any:
         """Pickles the values; unpickling puts them on the device that is current then."""
-        from nbtf._runtime.conversion import as_tensor
-
-        return as_tensor, (self._host_copy(), self._dtype)
+        return Unpickler.as_tensor, (self._host_copy(), self._dtype)
 
     def eval(self, feed_dict: Any = None, session: Any = None) -> NoReturn:
         """Raises an error, because eager execution has no sessions."""

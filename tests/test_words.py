@@ -36,8 +36,9 @@ FINISHED = """
 AT_MOST = {
     "": 0,
     "_graph": 32,
-    "_ops": 35,
-    "_runtime": 17,
+    "_ops": 51,
+    "_record": 4,
+    "_runtime": 10,
     "compat": 13,
     "notebook": 29,
     "runtime": 1,

@@ -56,9 +56,9 @@ class Clock:
           works: an index into `lanes` for each piece, in order.
         """
         used: list[int] = np.flatnonzero(np.bincount(works)).tolist()
-        first, *others = {cast("Lanes", lanes[at])[0] for at in used} or {()}
-        if not others and len(first) == 1:
-            return self._in_turn(first[0], np.array([each[1] if each else 0.0 for each in lanes])[works])
+        groups = {cast("Lanes", lanes[at])[0] for at in used}
+        if len(groups) == 1 and len(devices := groups.pop()) == 1:
+            return self._in_turn(devices[0], np.array([each[1] if each else 0.0 for each in lanes])[works])
         starts: list[float] = []
         append, free = starts.append, self._free
         for each in cast("Iterable[Lanes]", map(lanes.__getitem__, works.tolist())):

@@ -157,11 +157,11 @@ class Observers:
 
     def _tell_afterwards(self, row: Row) -> None:
         row = row[-ROW:]
-        subject, more = row[SUBJECT], row[MORE]
+        subject, entries = row[SUBJECT], row[MORE]
         start = None if subject.lanes is None else self._clock.run(subject.lanes)
         events = [*subject.events(row, start)[subject.reported :]]
-        if more.__class__ is list:
-            events += [entry[SUBJECT].event(entry, row[TIME]) for entry in entries_of(more)]
+        if entries.__class__ is list:
+            events += [entry[SUBJECT].event(entry, row[TIME]) for entry in entries_of(entries)]
         self.tell(events)
 
     def tell(self, events: list[Event]) -> None:

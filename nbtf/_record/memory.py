@@ -50,12 +50,12 @@ class PieceSubject:
     def event(self, entry: Entry, now: float) -> Event:
         """Returns the event of an entry."""
         _, number, in_use, pool, region, address, size, requested, label = entry
-        place, holder, own_label = _origin(label)
+        site_fields, holder, own_label = _origin(label)
         account = self.holder, requested, in_use, pool
         if region is None:  # a refusal has the largest free piece and the limit in these fields
-            return self._new((*account, address, size, number, now, *place, own_label, holder, self.library))
+            return self._new((*account, address, size, number, now, *site_fields, own_label, holder, self.library))
         location = region.number, address - region.address, size, region.size
-        return self._new((*account, number, now, *place, *location, own_label, holder, self.library))
+        return self._new((*account, number, now, *site_fields, *location, own_label, holder, self.library))
 
 
 def journal_of(device: NamedMemory, library: str = "") -> Journal:

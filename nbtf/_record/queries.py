@@ -29,7 +29,7 @@ Levels: TypeAlias = "dict[str, tuple[NDArray[np.int64], ...]]"
 
 
 class Fact(NamedTuple):
-    """The common part of many ops or copies: the event of the first one, and the reason for its placement.
+    """The common table of many ops or copies: the event of the first one, and the reason for its placement.
 
     For an op that failed, the event is its last one, `OpPlaced`.
 
@@ -96,7 +96,7 @@ class _Columns:
 
     def __init__(self) -> None:
         self.facts: list[Fact] = []
-        self.parts: list[Any] = [np.empty(0, _WORK)]
+        self.tables: list[Any] = [np.empty(0, _WORK)]
         self._positions: dict[tuple[int, int], int] = {}
         self._kept: list[RowFact] = []  # keeps the objects alive whose ids are keys
         self._placed: dict[tuple[Any, ...], list[Reason]] = {}  # placements of other libraries' ops, one row per event
@@ -121,17 +121,17 @@ class _Columns:
                 is_modelled[number], is_at_end[number] = lanes is not None, isinstance(event, OpExecuted)
                 own_starts[number] = getattr(event, "start", None)
                 own_seconds[number] = getattr(event, "seconds", 0.0) if lanes is None else lanes[1]
-        part, fact, given = np.empty(len(rows), _WORK), rows["fact"], rows["seconds"]
-        is_given = ~np.isnan(given)
-        part["fact"], part["time"] = positions[fact], rows["time"]
-        part["seq"] = np.where(is_at_end[fact], rows["number"], rows["first"])
-        part["start"] = np.where(is_modelled[fact] & is_given, given, own_starts[fact])
-        part["seconds"] = np.where(is_modelled[fact] | ~is_given, own_seconds[fact], given)
-        self.parts.append(part)
-        for number, messages in block.more.items():
+        table, fact, row_seconds = np.empty(len(rows), _WORK), rows["fact"], rows["seconds"]
+        is_set = ~np.isnan(row_seconds)
+        table["fact"], table["time"] = positions[fact], rows["time"]
+        table["seq"] = np.where(is_at_end[fact], rows["number"], rows["first"])
+        table["start"] = np.where(is_modelled[fact] & is_set, row_seconds, own_starts[fact])
+        table["seconds"] = np.where(is_modelled[fact] | ~is_set, own_seconds[fact], row_seconds)
+        self.tables.append(table)
+        for number, messages in block.messages.items():
             at = rows["number"].searchsorted(number)
-            last, part["fact"][at] = int(part["fact"][at]), -1
-            self.parts.append(_messages(rows[at], facts[rows["fact"][at]][SUBJECT].offsets, messages, last))
+            last, table["fact"][at] = int(table["fact"][at]), -1
+            self.tables.append(_messages(rows[at], facts[rows["fact"][at]][SUBJECT].offsets, messages, last))
 
     def _take_fact(self, row: Row) -> int:
         """Adds the facts of all rows with the subject and call site of this one; returns the index of the last one."""
@@ -152,7 +152,7 @@ class _Columns:
 
     def work(self, first: int) -> Work:
         """Returns the work of events whose numbers are at least `first`."""
-        table = np.concatenate(self.parts)
+        table = np.concatenate(self.tables)
         table = table[(table["fact"] >= 0) & (table["seq"] >= first)]
         table = table[table["seq"].argsort(kind="stable")]
         is_used = np.bincount(table["fact"], minlength=len(self.facts)) > 0
@@ -163,11 +163,16 @@ class _Columns:
 
 def _messages(row: Any, offsets: Sequence[tuple[float, float]], numbers: Sequence[int], last: int) -> Any:
     """Returns the work of an all-reduce's messages; `last` is the fact of the last one."""
-    part = np.empty(len(numbers), _WORK)
+    table = np.empty(len(numbers), _WORK)
     starts, seconds = np.array(offsets).T
-    part["seq"], part["start"], part["seconds"], part["time"] = numbers, row["seconds"] + starts, seconds, row["time"]
-    part["fact"] = last + 1 + np.arange(-len(numbers), 0)
-    return part
+    table["seq"], table["start"], table["seconds"], table["time"] = (
+        numbers,
+        row["seconds"] + starts,
+        seconds,
+        row["time"],
+    )
+    table["fact"] = last + 1 + np.arange(-len(numbers), 0)
+    return table
 
 
 def work_of(blocks: Iterable[Block], first: int = 0) -> Work:
@@ -253,7 +258,8 @@ def lines_of_events(events: Iterable[Event]) -> Lines:
 
 def _in_order(columns: Sequence[tuple[Any, Any]], sites: list[Site]) -> Lines:
     """Returns the numbers that have a line, in order, from pairs of numbers and indices into `sites`."""
-    seq, positions = np.concatenate([np.zeros((2, 0), np.int64), *map(np.stack, columns)], 1)
+    empty: Any = ()
+    seq, positions = np.concatenate([np.array(pair, np.int64) for pair in [(empty, empty), *columns]], 1)
     rows = np.flatnonzero(positions)
     rows = rows[seq[rows].argsort(kind="stable")]
     is_used = np.bincount(positions[rows], minlength=len(sites)) > 0
@@ -276,15 +282,15 @@ def _site(fact: RowFact) -> Site:
 
 def levels_of(blocks: Iterable[Block]) -> Levels:
     """Returns each device's memory level after every event that changed it."""
-    parts: dict[str, list[Any]] = {}
+    tables_of: dict[str, list[Any]] = {}
     for block in blocks:
         entries, facts = block.entries, block.facts
         pools = np.array([fact[1] if fact[SUBJECT].is_entry else 0 for fact in facts], np.int64)[entries["fact"]]
         owners = np.array([fact[SUBJECT].holder if fact[SUBJECT].is_entry else "" for fact in facts])[entries["fact"]]
         table = np.stack((entries["number"], entries["in_use"], pools))
         for device in dict.fromkeys(owners.tolist()):
-            parts.setdefault(device, []).append(table[:, owners == device])
-    tables = {device: np.concatenate(each, 1) for device, each in parts.items()}
+            tables_of.setdefault(device, []).append(table[:, owners == device])
+    tables = {device: np.concatenate(each, 1) for device, each in tables_of.items()}
     return {device: tuple(table[:, table[0].argsort(kind="stable")]) for device, table in tables.items()}
 
 

@@ -261,9 +261,9 @@ class Recorder:
             del pending[:count]
             del pieces[:opened]
             self._blocks, self._facts, self._totals, self._clock = blocks, facts, totals, clock
-        kept = sum([block.events for block in self._blocks])
-        while self._blocks and kept - self._blocks[0].events >= self._capacity:
-            kept -= self._blocks[0].events
+        event_count = sum([block.events for block in self._blocks])
+        while self._blocks and event_count - self._blocks[0].events >= self._capacity:
+            event_count -= self._blocks[0].events
             densities = self._densities.with_work(*self._blocks[0].work())
             blocks = self._blocks[1:]
             facts = self._facts if blocks else None
@@ -296,8 +296,8 @@ class Recorder:
         >>> recorder.snapshot(last=1).executed
         3
         """
-        totals, kept = self._look(may_be_late)
-        return totals.snapshot(kept.last_events(last))
+        totals, recorded = self._look(may_be_late)
+        return totals.snapshot(recorded.last_events(last))
 
     def placed_before(self, seq: int) -> OpPlaced | None:
         """Returns the placement of the op whose `OpExecuted` event has this number, if it is still kept.

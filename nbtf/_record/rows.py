@@ -140,12 +140,12 @@ class OpSubject(Subject):
         """Returns its placement and its end."""
         _, last, now, call_site, first, began_at, seconds, _ = row
         op, device, reason, runner, *_ = self._arguments
-        place = place_of(call_site)
-        placed = _placed((op.type, device.name, reason, first, began_at, *place))
+        site_fields = place_of(call_site)
+        placed = _placed((op.type, device.name, reason, first, began_at, *site_fields))
         if runner is None:
             return [placed]
         timed = runner.time_of(op, (), (), seconds) if self.lanes is None else (self.lanes[1], "modelled")
-        return [placed, _executed((op.type, device.name, self.outputs, *timed, last, now, *place, start))]
+        return [placed, _executed((op.type, device.name, self.outputs, *timed, last, now, *site_fields, start))]
 
 
 class _ConstantSubject(Subject):
@@ -159,10 +159,10 @@ class _ConstantSubject(Subject):
 
     def events(self, row: Row, start: float | None = None) -> Sequence[Event]:
         _, last, now, call_site, first, *_ = row
-        place = place_of(call_site)
+        site_fields = place_of(call_site)
         return [
-            OpPlaced("_EagerConst", self._device, self._reason, first, now, *place),
-            OpExecuted("_EagerConst", self._device, (), 0.0, "finished", last, now, *place),
+            OpPlaced("_EagerConst", self._device, self._reason, first, now, *site_fields),
+            OpExecuted("_EagerConst", self._device, (), 0.0, "finished", last, now, *site_fields),
         ]
 
 
@@ -265,7 +265,7 @@ class _OwnPieces:
 
 
 def _own_pieces(device: Device) -> _OwnPieces | None:
-    """Returns the subject of entries about a device's memory; None if its memory is not tracked, or if it keeps a journal."""
+    """Returns the subject of entries about a device's memory; None if its memory is not tracked, or by a journal."""
     if device.memory is None or device.tells_pieces:
         return None
     return _subject_of((device,), _OwnPieces, device.memory, device.name)
@@ -324,9 +324,9 @@ def note_of_copy(
     arguments = source, target, copy_kind, nbytes, pinned
     subject: CopySubject = _subject_of(arguments, CopySubject, *arguments)
     first = next_number() - 1
-    more = None if subject.pieces is None else subject.pieces.entries([OutputSpec((), "", nbytes)], call_site)
-    number = first + 1 if more is None else next_number()  # entries have the time of the next row
-    return subject, number, time(), call_site, first, 0.0, seconds, more
+    entries = None if subject.pieces is None else subject.pieces.entries([OutputSpec((), "", nbytes)], call_site)
+    number = first + 1 if entries is None else next_number()  # entries have the time of the next row
+    return subject, number, time(), call_site, first, 0.0, seconds, entries
 
 
 class EventSubject(Subject):

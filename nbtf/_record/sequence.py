@@ -69,10 +69,10 @@ class Kept:
         self._left_out = total - self.length
         self._memory: dict[str, list[Event]] = {}
 
-    def last_events(self, most: int | None = None) -> Events:
+    def last_events(self, limit: int | None = None) -> Events:
         """Returns the last events; None returns all that are kept."""
         end = self._left_out + self.length
-        return Events(self, end - self.length if most is None else max(end - self.length, end - most), end)
+        return Events(self, end - self.length if limit is None else max(end - self.length, end - limit), end)
 
     @cached_property
     def groups(self) -> list[_Group]:

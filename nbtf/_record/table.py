@@ -52,7 +52,7 @@ _ROWS = np.dtype(
 _ENTRIES = np.dtype([("fact", "u4"), ("number", "i8"), ("in_use", "i8"), ("address", "i8")])
 
 Fact: TypeAlias = "tuple[Any, ...]"
-"""What rows have in common: their subject and call site.
+"""The common part of many rows: their subject and call site.
 
 For entries, it is their subject, pool, region, the bytes charged and requested, and the label.
 """
@@ -93,16 +93,16 @@ class Facts:
 class Block:
     """Rows and entries in order, by number; immutable.
 
-    `low` and `high` are bounds of its event numbers, and `events` is how many there are. `more` has the numbers of an
-    all-reduce's messages, by the row's number.
+    `low` and `high` are bounds of its event numbers, and `events` is how many there are. `messages` has the numbers of
+    an all-reduce's messages, by the row's number.
     """
 
-    __slots__ = ("_facts", "entries", "events", "high", "low", "more", "rows")
+    __slots__ = ("_facts", "entries", "events", "high", "low", "messages", "rows")
 
-    def __init__(self, rows: Any, entries: Any, facts: list[Fact] | _Packed, more: dict[int, Any], events: int) -> None:
+    def __init__(self, rows: Any, entries: Any, facts: list[Fact] | _Packed, messages: Any, events: int) -> None:
         """Stores the arrays; there is at least one row, and every entry is before a row."""
         self.rows, self.entries = _in_order(rows), _in_order(entries)
-        self._facts, self.more, self.events = facts, more, events
+        self._facts, self.messages, self.events = facts, messages, events
         self.high = int(self.rows["number"][-1])
         self.low = min([int(self.rows["first"].min()), *self.entries["number"][:1].tolist()]) - 1
 
@@ -124,8 +124,8 @@ class Block:
         entries = boxes[0] if len(boxes) == 1 else [*chain.from_iterable(boxes)]
         if max(entries[NUMBER::ENTRY], default=0) > max(rows[NUMBER::ROW], default=0):
             rows = [*rows, *row_of_mark(NOW)]
-        subjects, places = rows[SUBJECT::ROW], rows[WHERE::ROW]
-        fact_numbers = facts.numbers_of(zip(subjects, map(id, places), strict=True), subjects, places)
+        subjects, call_sites = rows[SUBJECT::ROW], rows[WHERE::ROW]
+        fact_numbers = facts.numbers_of(zip(subjects, map(id, call_sites), strict=True), subjects, call_sites)
         columns = [rows[at::ROW] for at in (NUMBER, FIRST, TIME, BEGAN, SECONDS)]
         table = _in_order(_array(_ROWS, fact_numbers, columns))
         lanes = [fact[SUBJECT].lanes for fact in facts.listed]
@@ -144,13 +144,13 @@ class Block:
         """Returns a block of the rows of both, which share their list of facts."""
         rows = np.concatenate((self.rows, block.rows))
         entries = np.concatenate((self.entries, block.entries))
-        return Block(rows, entries, block._facts, self.more | block.more, self.events + block.events)
+        return Block(rows, entries, block._facts, self.messages | block.messages, self.events + block.events)
 
     def packed(self) -> Block:
         """Returns the block with its facts in the form that uses the least memory."""
         facts: Any = self.facts
         packed = _Packed(facts) if len(facts) * _VARIED > len(self.rows) + len(self.entries) else [*facts]
-        return Block(self.rows, self.entries, packed, self.more, self.events)
+        return Block(self.rows, self.entries, packed, self.messages, self.events)
 
     @property
     def facts(self) -> list[Fact]:
@@ -165,8 +165,8 @@ class Block:
     @property
     def numbers(self) -> Integers:
         """The numbers of all events, in order."""
-        rows, counts = self.rows, np.where(np.isin(self.rows["number"], [*self.more]), 0, self.counts)
-        messages = np.array([*chain.from_iterable(self.more.values())], np.int64)
+        rows, counts = self.rows, np.where(np.isin(self.rows["number"], [*self.messages]), 0, self.counts)
+        messages = np.array([*chain.from_iterable(self.messages.values())], np.int64)
         columns = rows["first"][counts > 0], rows["number"][counts > 1], self.entries["number"], messages
         return np.sort(np.concatenate(columns))
 
@@ -176,9 +176,9 @@ class Block:
 
     def _rows(self, rows: Any, facts: Any) -> Iterator[tuple[Row, float | None]]:
         """Yields rows, each with its start on the modelled clock."""
-        for fact, number, first, time, began, seconds in rows.tolist():
-            subject, where = facts[fact]
-            row = subject, number, time, where, first, began, seconds, self.more.get(number)
+        for fact, number, first, time, began_at, seconds in rows.tolist():
+            subject, call_site = facts[fact]
+            row = subject, number, time, call_site, first, began_at, seconds, self.messages.get(number)
             yield row, None if subject.lanes is None else seconds
 
     def event_list(self, limit: int | None = None) -> list[Event]:
@@ -218,17 +218,17 @@ class Block:
         rows = self.rows if until is None else self.rows[: self.rows["number"].searchsorted(until)]
         rows = rows[rows["fact"].argsort(kind="stable")]
         facts: Any = self.facts
-        for part in np.split(rows, np.flatnonzero(np.diff(rows["fact"])) + 1) if len(rows) else ():
-            subject, call_site = facts[part["fact"][0]]
+        for group in np.split(rows, np.flatnonzero(np.diff(rows["fact"])) + 1) if len(rows) else ():
+            subject, call_site = facts[group["fact"][0]]
             phase = COPIES if subject.is_copy else call_site[2].phase
-            part = part[part["seconds"] >= 0] if subject.lanes else part[part["seconds"] > 0]
+            group = group[group["seconds"] >= 0] if subject.lanes else group[group["seconds"] > 0]
             if subject.lanes is None:
-                work, devices, starts, seconds = measured, subject.devices, part["time"], part["seconds"]
+                work, devices, starts, seconds = measured, subject.devices, group["time"], group["seconds"]
                 starts = starts - seconds
             else:
                 devices, each = subject.lanes
-                work, starts, seconds = modelled, part["seconds"], np.full(len(part), each)
-            for device in devices if len(part) and seconds[0] > 0 else ():
+                work, starts, seconds = modelled, group["seconds"], np.full(len(group), each)
+            for device in devices if len(group) and seconds[0] > 0 else ():
                 work.setdefault((device, phase), []).extend(np.stack((starts, seconds), 1).ravel().tolist())
         return modelled, measured
 
@@ -256,9 +256,9 @@ _PLAIN = frozenset({int, float, str, bool, list, tuple, type(None), Label, OpSub
 class _Packer(pickle.Pickler):
     """Writes facts as bytes, except for objects that live on, such as devices, ops, dtypes and call sites."""
 
-    def __init__(self, file: BytesIO, kept: Sequence[CallSite]) -> None:
+    def __init__(self, file: BytesIO, shared: Sequence[CallSite]) -> None:
         super().__init__(file, protocol=5)
-        self.objects: list[object] = [*kept]
+        self.objects: list[object] = [*shared]
         self._numbers = {id(each): at for at, each in enumerate(self.objects)}
 
     def persistent_id(self, obj: Any) -> int | None:

@@ -1,15 +1,14 @@
 """Measures the cost of an op in another process: `python tests/benchmarks/bench_cluster.py`.
 
-Compares it with a call of a Dask actor and with an op on a simulated GPU of this process, both on the road, as with an
-observer, and in the lane, as without. Uses two workers on this computer, connected by TLS.
+Compares it with a call of a Dask actor and with an op on a simulated GPU of this process. Uses two workers on this
+computer, connected by TLS.
 """
 
 from __future__ import annotations
 
 import statistics
 import time
-from collections.abc import Callable, Generator
-from contextlib import contextmanager, nullcontext
+from collections.abc import Callable
 from typing import Any
 
 import distributed
@@ -58,19 +57,6 @@ def waited(cluster: Any) -> None:
     print(f"waited op      {ours * 1e3:.2f} ms, an actor's call {actors * 1e3:.2f} ms: {ours / actors:.2f}, goal 2.0")
 
 
-@contextmanager
-def on_the_road() -> Generator[None]:
-    """Makes this process's simulated GPU take the road, as every op does while an observer is registered."""
-    model = type(CURRENT.context.gpus.made[0])
-    model.lane = False
-    CURRENT.context.settle()
-    try:
-        yield
-    finally:
-        model.lane = True
-        CURRENT.context.settle()
-
-
 def issued(connected: Cluster) -> None:
     with tf.device(GPU_1):
         x = tf.ones([8, 8])
@@ -83,22 +69,21 @@ def issued(connected: Cluster) -> None:
             for _ in range(OPS):
                 y = y + start
 
-    cases = ((GPU_1, x, nullcontext), ("/GPU:0", local_x, on_the_road), ("/GPU:0", local_x, nullcontext))
+    cases = ((GPU_1, x), ("/GPU:0", local_x))
     seconds: list[list[float]] = [[] for _ in cases]
     sent, rounds = 0, ROUNDS // 8
     for _ in range(rounds):
-        for times, (device, start, block) in zip(seconds, cases, strict=True):
+        for times, (device, start) in zip(seconds, cases, strict=True):
             before = sum(channel.bytes_sent for channel in connected.channels)
-            with block():
-                begin = time.thread_time()
-                chain(device, start)
-                times.append((time.thread_time() - begin) / OPS)
+            begin = time.thread_time()
+            chain(device, start)
+            times.append((time.thread_time() - begin) / OPS)
             connected.wait()
             sent += sum(channel.bytes_sent for channel in connected.channels) - before
-    remote, road, lane = map(statistics.median, seconds)
+    remote, local = map(statistics.median, seconds)
     print(
-        f"op issued      {remote * 1e6:.1f} us, on a simulated GPU here {road * 1e6:.1f} us by the road: "
-        f"{remote / road:.2f}, goal 1.5; {lane * 1e6:.1f} us by its lane: {remote / lane:.2f}"
+        f"op issued      {remote * 1e6:.1f} us, on a simulated GPU here {local * 1e6:.1f} us: "
+        f"{remote / local:.2f}, goal 1.5"
     )
     print(f"bytes sent     {sent / (rounds * OPS):.1f} per op, goal 32")
 

@@ -66,21 +66,16 @@ def test_every_optimizer_and_activation_is_a_subject() -> None:
 
 
 OPEN_LANES = {
-    "_graph.array_plan._Writer": "functions",
-    "_graph.concrete_function.ConcreteFunction": "functions",
-    "_graph.plan": "functions",
     "_graph.plan.Plan": "functions",
+    "_graph.program.ProgramWriter": "functions",
     "_graph.steps.OpStep": "functions",
     "_ops.arrays.indexing": "StridedSlice getitem",
     "_ops.express": "AddV2",
-    "_ops.list_lane": "ConcatV2",
     "_ops.variables.updates.VariableUpdates": "AssignAddVariableOp",
     "autodiff.backward": "AddV2",
     "autodiff.custom": "AddV2",
     "autodiff.tape.GradientTape": "AddV2",
     "data.elements.HostScope": "dataset",
-    "distribute.replicas": "optimizer SGD",
-    "keras.layers.base.Layer": "layer Dense",
     "keras.optimizers.copies.Copy": "optimizer SGD",
     "keras.training.replica_parts": "fit of tensors",
 }

@@ -62,7 +62,7 @@ def add(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
 def preferring(value: Any, dtype: DType) -> Tensor:
     """Returns a value as a tensor of the given dtype, or of its own if the value does not fit."""
     try:
-        return value if isinstance(value, Tensor) else as_tensor(value, dtype)
+        return value if value.__class__ is Tensor or isinstance(value, Tensor) else as_tensor(value, dtype)
     except (TypeError, ValueError):
         return as_tensor(value)
 

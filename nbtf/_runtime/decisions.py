@@ -157,7 +157,7 @@ def decide(
     attributes = key_of(attrs) if attrs else ()
     if attributes is None or (scope is not None and scope.placed is not None):
         return _decide(context, op, tensors, attrs, scope, name)
-    key = [op, attributes]
+    key: list[Any] = [op, attributes]
     for tensor in tensors:
         if tensor.__class__ is Tensor:
             key += tensor._dtype, tensor._device, tensor._array.shape, tensor._host

@@ -145,7 +145,7 @@ def _label(device: str) -> str:
 
 
 def _recorders(context: Context) -> list[Recorder]:
-    listening = [taker for _, taker in context.observers.note_takers if isinstance(taker, Recorder)]
+    listening = [recorder for _, recorder in context.observers.note_takers]
     return [*filter(None, (*listening, context.last_recorder))]
 
 

@@ -10,7 +10,6 @@ from nbtf._devices.cuda.probe import hidden, probe
 from nbtf._devices.discovery import gpus
 from nbtf._devices.names import short_name
 from nbtf._record.events import OpPlaced
-from nbtf._record.recorder import Recorder
 from nbtf._runtime.context import CURRENT, Context
 from nbtf._runtime.inventory import DeviceInfo, devices
 from nbtf._runtime.placement import in_words
@@ -134,7 +133,7 @@ def _real(op: str, device: DeviceInfo) -> Rung:
 
 def _last_op(context: Context) -> OpPlaced | None:
     """Returns the recorded placement of the last op that computed something."""
-    listening = [taker for _, taker in context.observers.note_takers if isinstance(taker, Recorder)]
+    listening = [recorder for _, recorder in context.observers.note_takers]
     for recorder in filter(None, (*listening, context.last_recorder)):
         for event in reversed(recorder.snapshot().events):
             if isinstance(event, OpPlaced) and event.op not in _COMPUTE_NOTHING:

@@ -10,7 +10,7 @@ import pytest
 
 import nbtf as tf
 from nbtf._locks import new_lock
-from nbtf._ops.variables import variable
+from nbtf._ops.variables import updates
 from tests.interleavings.explorer import Failure, Scenario, explore, sample
 from tests.interleavings.scenarios import SCENARIOS
 
@@ -31,7 +31,7 @@ def _at_once(update: Callable[[], Any], *variables: Any) -> Any:
 
 
 def test_updates_that_do_not_wait_for_each_other_are_seen(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(variable, "alone", _at_once)
+    monkeypatch.setattr(updates, "alone", _at_once)
     scenario = next(one for one in SCENARIOS if one.name == "variable on a CPU: scatter, slice")
 
     with pytest.raises(Failure, match="variable on a CPU: scatter, slice"):

@@ -223,7 +223,8 @@ class LSTMCell(_GatedCell):
         """Returns output and states after all steps if the cell is unmodified; otherwise None."""
         if not self._is_plain(LSTMCell):
             return None
-        return lstm(x, *states, self.recurrent_kernel.value, backwards=backwards, sequences=sequences)
+        hidden, carried = states
+        return lstm(x, hidden, carried, self.recurrent_kernel.value, backwards, sequences)
 
 
 class GRUCell(_GatedCell):

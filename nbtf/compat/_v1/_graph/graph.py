@@ -14,6 +14,7 @@ from nbtf._graph.operation import Operation
 from nbtf._graph.seeds import seeds_of
 from nbtf._graph.shapes import Known
 from nbtf._graph.tensor import GraphTensor
+from nbtf._runtime.changes import Change
 from nbtf._runtime.scopes import SCOPE
 from nbtf._shapes import TensorShape
 from nbtf.compat._v1._graph.deferred import Deferred
@@ -85,6 +86,25 @@ class GraphDef:
         return "".join(f"{line}\n" for line in lines)
 
 
+class Abilities:
+    """Functions of graphs from files above this one, which set them; `_v1/__init__.py` loads these files."""
+
+    block: Callable[[], Change[None]]
+    """The change that lasts while a graph is the default one."""
+    note_node: Callable[[Any, Operation, Sequence[Any]], None]
+    """Lets a tape record a node."""
+    flow_back: Callable[[Any, Any, Any, Any], list[Any]]
+    """Returns the gradients through the nodes of a tape."""
+    call_with_own_gradient: Callable[[Graph, Any, Any, Any], Any]
+    """Calls a function that has a custom gradient."""
+    jacobians: Callable[[Graph, Any, Any, Any, Any], list[Any]]
+    """Returns the Jacobians of a target whose shape is known only in a run."""
+    variable: Callable[..., Any]
+    """Creates a resource variable."""
+    group: Callable[..., Any]
+    """Returns a node that waits for others."""
+
+
 class Graph(SymbolicGraph, Collections):
     """Nodes and the tensors between them. While a graph is the default, ops are added to it instead of being run.
 
@@ -111,9 +131,7 @@ class Graph(SymbolicGraph, Collections):
 
     def as_default(self) -> AbstractContextManager[Any]:
         """Returns a block in which this graph is the default."""
-        from nbtf.compat._v1._surface.everywhere import graphs_everywhere
-
-        return GraphScope(self, graphs_everywhere)
+        return GraphScope(self, Abilities.block)
 
     def __reduce__(self) -> NoReturn:
         """Raises TensorFlow's error, because graphs cannot be pickled."""
@@ -129,11 +147,9 @@ class Graph(SymbolicGraph, Collections):
         """Lets the open tapes record a new node."""
         scope = SCOPE()
         if scope is not None and scope.tapes:
-            from nbtf.compat._v1._graph.taping import note_node
-
             variables = self.variables_read_by([node])
             for tape in scope.tapes:
-                note_node(tape, node, variables)
+                Abilities.note_node(tape, node, variables)
 
     def variables_read_by(self, nodes: Sequence[Operation]) -> list[Any]:
         """Returns the resource variables whose handles are inputs of some nodes, without duplicates."""
@@ -143,21 +159,15 @@ class Graph(SymbolicGraph, Collections):
 
     def flow_back(self, tape: Any, targets: Any, seeds: Any, sources: Any) -> list[Any]:
         """Returns gradients through the nodes that a tape has recorded; called by `tf.GradientTape`."""
-        from nbtf.compat._v1._graph.taping import flow_back
-
-        return flow_back(tape, targets, seeds, sources)
+        return Abilities.flow_back(tape, targets, seeds, sources)
 
     def call_with_own_gradient(self, function: Any, args: Any, kwargs: Any) -> Any:
         """Calls a function that has a custom gradient; called by `tf.custom_gradient`."""
-        from nbtf.compat._v1._graph.custom_gradients import call_with_own_gradient
-
-        return call_with_own_gradient(self, function, args, kwargs)
+        return Abilities.call_with_own_gradient(self, function, args, kwargs)
 
     def jacobians(self, way_back: Any, target: Any, sources: Any, of: Any) -> list[Any]:
         """Returns the Jacobians of a target whose shape is known only in a run; called by `tf.GradientTape`."""
-        from nbtf.compat._v1._graph.jacobians import open_jacobians
-
-        return open_jacobians(self, way_back, target, sources, of)
+        return Abilities.jacobians(self, way_back, target, sources, of)
 
     def origin_of(self, tensor: GraphTensor) -> GraphTensor:
         """Returns the tensor that a tensor of this graph represents: itself, except in a branch."""
@@ -228,10 +238,8 @@ class Graph(SymbolicGraph, Collections):
         Args:
           **arguments: arguments of `nbtf.Variable`.
         """
-        from nbtf.compat._v1._variables.variable_classes import ResourceVariable
-
         arguments.pop("experimental_enable_variable_lifting", None)
-        return ResourceVariable(**arguments)
+        return Abilities.variable(**arguments)
 
     def together(self, inputs: Sequence[Any], name: str | None) -> Any:
         """Returns a node that waits for others, for `nbtf.group`.
@@ -239,9 +247,7 @@ class Graph(SymbolicGraph, Collections):
         Args:
           inputs: nodes, tensors, and lists of them.
         """
-        from nbtf.compat._v1._graph.grouping import group
-
-        return group(*inputs, name=name)
+        return Abilities.group(*inputs, name=name)
 
     # Restrictions
 

@@ -16,22 +16,13 @@ from __future__ import annotations
 from importlib import import_module as _import_module
 from typing import Any as _Any
 
-from nbtf.compat._v1._graph import custom_gradients as _custom_gradients
-from nbtf.compat._v1._graph import grouping as _grouping
-from nbtf.compat._v1._graph import jacobians as _jacobians
-from nbtf.compat._v1._graph import taping as _taping
-from nbtf.compat._v1._surface import everywhere as _everywhere
-from nbtf.compat._v1._surface import lookup as _lookup
-from nbtf.compat._v1._surface.names import WRAPPED_NAMESPACES as _WRAPPED_NAMESPACES
-from nbtf.compat._v1._variables import variable_classes as _variable_classes
 from nbtf.version import VERSION as _VERSION
 
-_ABILITIES = (_custom_gradients, _grouping, _jacobians, _taping, _everywhere, _variable_classes)
-"""The files that set the abilities of graphs; Python loads this file before any other of the package."""
-
 _V1 = "nbtf.compat._v1."
+_GRAPHS = f"{_V1}_graph.graph"
+"""The file that must be loaded before the first graph is created, because it loads the abilities of graphs."""
 
-_SWITCHED = _lookup.EAGER | {"TensorShape"}
+_SWITCHED = frozenset({"TensorShape", "Variable"})
 """Names that are looked up on every access, because `tf.runtime.restart` can change their values without a switch."""
 
 _KEPT = set[str]()
@@ -57,13 +48,16 @@ def module_of(name: str) -> _Any:
     Raises:
       ModuleNotFoundError: if there is no such module.
     """
+    _import_module(_GRAPHS)
     inside = name.removeprefix("nbtf.compat.v1.")
     try:
         return _import_module(_V1 + inside)
     except ModuleNotFoundError as error:
         if error.name is None or not f"{_V1}{inside}.".startswith(f"{error.name}."):
             raise  # the module exists, but a package that it imports does not
-    namespace = __getattr__(inside) if inside in _WRAPPED_NAMESPACES else None
+    from nbtf.compat._v1._surface.names import WRAPPED_NAMESPACES
+
+    namespace = __getattr__(inside) if inside in WRAPPED_NAMESPACES else None
     if namespace is None:
         raise ModuleNotFoundError(f"No module named '{name}'", name=name)
     return namespace
@@ -74,7 +68,10 @@ def __getattr__(name: str) -> _Any:
         return _VERSION
     if name.startswith("_"):
         raise AttributeError(f"module 'nbtf.compat.v1' has no attribute '{name}'")
-    value = _lookup.find(name)
+    _import_module(_GRAPHS)
+    from nbtf.compat._v1._surface import lookup
+
+    value = lookup.find(name)
     if name in _SWITCHED:
         return value
     _KEPT.add(name)
@@ -82,4 +79,6 @@ def __getattr__(name: str) -> _Any:
 
 
 def __dir__() -> list[str]:
-    return _lookup.offered()
+    from nbtf.compat._v1._surface import lookup
+
+    return lookup.offered()

@@ -16,7 +16,7 @@ from nbtf.autodiff import custom
 from nbtf.compat._v1._graph.branch import Branch
 from nbtf.compat._v1._graph.defaults import building
 from nbtf.compat._v1._graph.deferred import Deferred, WayBack
-from nbtf.compat._v1._graph.graph import Abilities, Graph
+from nbtf.compat._v1._graph.session_graph import Abilities, Graph
 
 Function = Callable[..., Any]
 

@@ -9,7 +9,7 @@ from nbtf._graph.operation import Operation
 from nbtf._ops.arrays.identity import identity
 from nbtf._runtime.conversion import as_tensor
 from nbtf.compat._v1._graph.defaults import building, get_default_graph, no_op
-from nbtf.compat._v1._graph.graph import Abilities, Graph
+from nbtf.compat._v1._graph.session_graph import Abilities, Graph
 
 
 def group(*inputs: Any, name: str | None = None) -> Operation | None:

@@ -11,7 +11,7 @@ from nbtf._shapes import TensorShape
 from nbtf.autodiff.jacobian import JacobianOf, batch_jacobian_of
 from nbtf.compat._v1._graph.branch import Branch
 from nbtf.compat._v1._graph.deferred import Deferred
-from nbtf.compat._v1._graph.graph import Abilities, Graph
+from nbtf.compat._v1._graph.session_graph import Abilities, Graph
 
 WayBack = Callable[[GraphTensor], Sequence[Any]]
 """Builds the gradients of the sources from the initial gradient of the target."""

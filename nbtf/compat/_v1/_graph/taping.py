@@ -15,7 +15,7 @@ from nbtf._ops.arrays.creation import ones_like
 from nbtf._runtime.tape import CONTINUOUS, Tape
 from nbtf.compat._v1._graph.defaults import building
 from nbtf.compat._v1._graph.gradients import Walk
-from nbtf.compat._v1._graph.graph import Abilities
+from nbtf.compat._v1._graph.session_graph import Abilities
 
 
 def note_node(tape: Any, node: Operation, variables: Sequence[Any]) -> None:

@@ -30,6 +30,7 @@ from nbtf.compat._v1._session.placer import Placement, place_nodes
 from nbtf.compat._v1._session.plan import Plan, needed, plan
 from nbtf.compat._v1._session.running import Runner
 from nbtf.compat._v1._surface.everywhere import graphs_everywhere
+from nbtf.compat._v1._surface.removed import without_attributes
 from nbtf.compat._v1._variables.running import Values
 from nbtf.errors import CancelledError, UnimplementedError
 
@@ -37,6 +38,7 @@ _REMEMBERED = 256
 """The maximum number of cached plans, so that a graph that grows in a loop does not fill the memory."""
 
 
+@without_attributes("Session")
 class Session(ChangingBlock):
     """Runs parts of one graph.
 

@@ -24,7 +24,7 @@ from nbtf._runtime.changes import Change
 from nbtf._runtime.context import open_graph
 from nbtf._shapes import TensorShape
 from nbtf.compat._v1._graph.defaults import constant
-from nbtf.compat._v1._graph.graph import Abilities, Graph
+from nbtf.compat._v1._graph.session_graph import Abilities, Graph
 from nbtf.compat._v1._surface import lookup
 from nbtf.compat._v1._surface.wrapping import wrapped
 

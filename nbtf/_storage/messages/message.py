@@ -79,7 +79,7 @@ class Message:
 
     @classmethod
     def _with_advice(cls, name: str, error: Exception) -> Exception:
-        """Returns an error about a missing field; a note says what to use instead of a removed one."""
+        """Returns an error about a missing field, with advice in a note if the field was removed."""
         if name in cls.REMOVED:
             error.add_note(cls.REMOVED[name])
         return error

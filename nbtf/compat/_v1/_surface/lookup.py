@@ -30,7 +30,7 @@ def find(name: str) -> Any:
     """Returns the object behind a name of `compat.v1`.
 
     Raises:
-      AttributeError: if there is no such name; a note says what to use instead.
+      AttributeError: if there is no such name; its note names a replacement.
     """
     now = process()
     if name == "TensorShape" and not now.v2_shapes:

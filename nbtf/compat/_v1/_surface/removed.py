@@ -88,7 +88,7 @@ REMOVED = {
     },
     "RunOptions": {"experimental": _NO_EFFECT, "inter_op_thread_pool": _THREADS},
 }
-"""What to use instead, for each class or function and for names in it; the name is that in `compat.v1`."""
+"""Advice for the removed names of each class, function and message; the keys are names of `compat.v1`."""
 
 
 def advice_for(owner: str) -> dict[str, str]:
@@ -97,7 +97,7 @@ def advice_for(owner: str) -> dict[str, str]:
 
 
 class Removed:
-    """A removed attribute: reading it raises an error whose note says what to use instead."""
+    """A removed attribute: reading it raises an error with advice in a note."""
 
     __slots__ = ("_advice", "_name")
 

@@ -89,36 +89,8 @@ def circles(graph: Mapping[str, set[str]]) -> list[list[str]]:
     return [component for component in components if len(component) > 1]
 
 
-OPEN = {
-    "nbtf.compat._v1": {"nbtf.compat._v1._graph.defaults", "nbtf.compat._v1._surface.wrapping"},
-    "nbtf.compat._v1._graph.graph": {
-        "nbtf.compat._v1._graph.custom_gradients",
-        "nbtf.compat._v1._graph.jacobians",
-        "nbtf.compat._v1._graph.taping",
-        "nbtf.compat._v1._surface.everywhere",
-    },
-    "nbtf.compat._v1._graph.requests": {
-        "nbtf.compat._v1._graph.grouping",
-        "nbtf.compat._v1._variables.variable_classes",
-    },
-}
-"""Imports in functions that still lead back. The list may only become shorter."""
-
-
 def test_no_import_leads_back() -> None:
-    graph = import_graph(PACKAGE)
-
-    assert [] == circles({module: targets - OPEN.get(module, set()) for module, targets in graph.items()})
-
-
-def test_the_open_imports_still_lead_back() -> None:
-    graph = import_graph(PACKAGE)
-    circle_of = {module: number for number, circle in enumerate(circles(graph)) for module in circle}
-
-    for module, targets in OPEN.items():
-        for target in targets:
-            assert target in graph.get(module, ()), f"{module} does not import {target}: remove it from OPEN"
-            assert circle_of.get(module, -1) == circle_of.get(target), f"{module} -> {target}: remove it from OPEN"
+    assert [] == circles(import_graph(PACKAGE))
 
 
 @pytest.mark.parametrize(

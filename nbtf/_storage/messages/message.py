@@ -34,6 +34,8 @@ class Message:
     """
 
     FIELDS: ClassVar[Fields] = {}
+    REMOVED: ClassVar[Mapping[str, str]] = {}
+    """Advice for fields that the message no longer has."""
     DESCRIPTOR: ClassVar[Descriptor]
     _by_name: ClassVar[dict[str, Field]] = {}
 
@@ -72,8 +74,15 @@ class Message:
         if not isinstance(name, str):
             raise ValueError(f"Expected a field name, but got non-string argument {name!r}.")
         if name not in cls._by_name:
-            raise ValueError(f'Protocol message {cls.__name__} has no "{name}" field.')
+            raise cls._with_advice(name, ValueError(f'Protocol message {cls.__name__} has no "{name}" field.'))
         return cls._by_name[name]
+
+    @classmethod
+    def _with_advice(cls, name: str, error: Exception) -> Exception:
+        """Returns an error about a missing field, with advice in a note if the field was removed."""
+        if name in cls.REMOVED:
+            error.add_note(cls.REMOVED[name])
+        return error
 
     def _fill(self, field: Field, value: Any) -> None:
         """Sets a field from a constructor argument."""
@@ -119,14 +128,16 @@ class Message:
         """Returns a field."""
         field = self._by_name.get(name)
         if field is None:
-            raise AttributeError(name, name=name, obj=self)  # Python adds `Did you mean: 'gpu_options'?`
+            # Python adds `Did you mean: 'gpu_options'?`
+            raise self._with_advice(name, AttributeError(name, name=name, obj=self))
         return self._of(field)
 
     def __setattr__(self, name: str, value: Any) -> None:
         """Sets a scalar field; the fields of a nested message are set one by one."""
         field = self._by_name.get(name)
         if field is None:
-            raise AttributeError(f'Protocol message {type(self).__name__} has no "{name}" field.')
+            text = f'Protocol message {type(self).__name__} has no "{name}" field.'
+            raise self._with_advice(name, AttributeError(text))
         if field.repeated or field.of_messages:
             noun = "map, or repeated" if field.repeated else "message"
             raise AttributeError(f'Assignment not allowed to {noun} field "{name}" in protocol message object.')

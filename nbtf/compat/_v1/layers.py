@@ -16,6 +16,7 @@ from nbtf.compat._v1._graph.defaults import building
 from nbtf.compat._v1._graph.process import process
 from nbtf.compat._v1._surface import neural
 from nbtf.compat._v1._surface.control import cond
+from nbtf.compat._v1._surface.removed import without_arguments
 from nbtf.compat._v1._variables.initializers import Zeros
 from nbtf.compat._v1._variables.keys import GraphKeys
 from nbtf.compat._v1._variables.scopes import get_variable, variable_scope
@@ -196,6 +197,7 @@ def max_pooling2d(
         )  # pyright: ignore[reportArgumentType]
 
 
+@without_arguments("layers.flatten")
 def flatten(inputs: Any, name: str | None = None) -> Any:
     """Returns the inputs with all axes except the first flattened."""
     with _opened(inputs, "flatten", name) as tensor:

@@ -12,6 +12,7 @@ from nbtf._types import float32
 from nbtf.compat._v1._graph.defaults import building
 from nbtf.compat._v1._surface import neural
 from nbtf.compat._v1._surface.arithmetic import add_n
+from nbtf.compat._v1._surface.removed import without_arguments
 from nbtf.compat._v1._surface.scoping import inside, opened
 from nbtf.compat._v1._surface.wrapping import tabled
 from nbtf.compat._v1._variables.keys import GraphKeys
@@ -81,6 +82,7 @@ def get_total_loss(add_regularization_losses: bool = True, name: str = "total_lo
     return add_n([*get_losses(scope), *(get_regularization_losses(scope) if add_regularization_losses else ())], name)
 
 
+@without_arguments("losses.compute_weighted_loss")
 def compute_weighted_loss(
     losses: Any, weights: Any = 1.0, scope: str | None = None, loss_collection: str | None = _LOSSES
 ) -> Any:
@@ -113,6 +115,7 @@ def _pair(labels: Any, predictions: Any) -> tuple[Any, Any]:
     return expected, predicted
 
 
+@without_arguments("losses.mean_squared_error")
 def mean_squared_error(
     labels: Any,
     predictions: Any,
@@ -127,6 +130,7 @@ def mean_squared_error(
         return compute_weighted_loss(squares, weights, name, loss_collection)
 
 
+@without_arguments("losses.softmax_cross_entropy")
 def softmax_cross_entropy(
     onehot_labels: Any,
     logits: Any,
@@ -156,6 +160,7 @@ def softmax_cross_entropy(
         return compute_weighted_loss(losses, weights, name, loss_collection)
 
 
+@without_arguments("losses.sparse_softmax_cross_entropy")
 def sparse_softmax_cross_entropy(
     labels: Any,
     logits: Any,

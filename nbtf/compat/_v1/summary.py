@@ -17,8 +17,9 @@ from nbtf._storage import summaries
 from nbtf._types import string
 from nbtf.compat._v1._graph.defaults import building
 from nbtf.compat._v1._graph.deferred import Deferred
-from nbtf.compat._v1._graph.graph import Graph
+from nbtf.compat._v1._graph.session_graph import Graph
 from nbtf.compat._v1._surface.control import add_node
+from nbtf.compat._v1._surface.removed import without_arguments, without_attributes
 from nbtf.compat._v1._variables.keys import GraphKeys
 
 
@@ -121,6 +122,7 @@ def _graph() -> Graph:
     return graph
 
 
+@without_attributes("summary.FileWriter")
 class FileWriter(nbtf.summary.SummaryWriter):
     """Writes messages to a file in a folder; creates both at once.
 
@@ -135,6 +137,7 @@ class FileWriter(nbtf.summary.SummaryWriter):
       OSError: if the file cannot be created.
     """
 
+    @without_arguments("summary.FileWriter.__init__")
     def __init__(
         self,
         logdir: str,

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import ClassVar
 
 from nbtf._storage.messages.field_types import BOOL, DOUBLE, FLOAT, INT32, INT64, STRING, Enum
 from nbtf._storage.messages.message import Fields, Message
 from nbtf.compat._v1._config.cluster import ClusterDef
+from nbtf.compat._v1._surface.removed import advice_for
 
 # Field numbers and types. Source: core/protobuf/config.proto and rewriter_config.proto of TensorFlow 2.21.
 
@@ -61,6 +63,7 @@ class OptimizerOptions(Message):
     Level: Enum = Enum(L1=0, L0=-1)
     GlobalJitLevel: Enum = Enum(DEFAULT=0, OFF=-1, ON_1=1, ON_2=2)
 
+    REMOVED: ClassVar[Mapping[str, str]] = advice_for("OptimizerOptions")
     FIELDS: ClassVar[Fields] = {
         "do_common_subexpression_elimination": (1, BOOL),
         "do_constant_folding": (2, BOOL),
@@ -90,6 +93,7 @@ class RewriterConfig(Message):
 class GraphOptions(Message):
     """How a session treats its graph. Only `place_pruned_graph` takes effect: it places only the nodes to be run."""
 
+    REMOVED: ClassVar[Mapping[str, str]] = advice_for("GraphOptions")
     FIELDS: ClassVar[Fields] = {
         "optimizer_options": (3, OptimizerOptions),
         "build_cost_model": (4, INT64),
@@ -115,6 +119,7 @@ class ConfigProto(Message):
     log_device_placement: true
     """
 
+    REMOVED: ClassVar[Mapping[str, str]] = advice_for("ConfigProto")
     FIELDS: ClassVar[Fields] = {
         "device_count": (1, {STRING: INT32}),
         "intra_op_parallelism_threads": (2, INT32),
@@ -137,6 +142,7 @@ class RunOptions(Message):
 
     TraceLevel: Enum = Enum(NO_TRACE=0, SOFTWARE_TRACE=1, HARDWARE_TRACE=2, FULL_TRACE=3)
 
+    REMOVED: ClassVar[Mapping[str, str]] = advice_for("RunOptions")
     FIELDS: ClassVar[Fields] = {
         "trace_level": (1, TraceLevel),
         "timeout_in_ms": (2, INT64),
@@ -148,4 +154,5 @@ class RunOptions(Message):
 class RunMetadata(Message):
     """The report of one run, which stays empty; `tf.runtime.recording()` shows when and where each node ran."""
 
+    REMOVED: ClassVar[Mapping[str, str]] = advice_for("RunMetadata")
     FIELDS: ClassVar[Fields] = {}

@@ -18,7 +18,7 @@ from nbtf._runtime.tensor import Tensor
 from nbtf._shapes import TensorShape
 from nbtf._types import DType
 from nbtf.compat._v1._graph.deferred import Deferred
-from nbtf.compat._v1._graph.graph import Graph
+from nbtf.compat._v1._graph.session_graph import Graph
 from nbtf.compat._v1._variables.branches import outputs_in_branch
 from nbtf.compat._v1._variables.ops import MAKES
 from nbtf.compat._v1._variables.running import inputs_of_deferred, value_of

@@ -16,7 +16,7 @@ from nbtf.autodiff import custom
 from nbtf.compat._v1._graph.branch import Branch
 from nbtf.compat._v1._graph.defaults import building
 from nbtf.compat._v1._graph.deferred import Deferred, WayBack
-from nbtf.compat._v1._graph.graph import Graph
+from nbtf.compat._v1._graph.session_graph import Abilities, Graph
 
 Function = Callable[..., Any]
 
@@ -125,3 +125,6 @@ def _variables_read(graph: Graph, first: int) -> list[Any]:
     """Returns the trainable variables that are used by nodes after the first `first` nodes of the graph."""
     variables = graph.variables_read_by(graph.get_operations()[first:])
     return [variable for variable in variables if variable.trainable]
+
+
+Abilities.call_with_own_gradient = call_with_own_gradient

@@ -20,8 +20,8 @@ from nbtf._runtime.scopes import SCOPE
 from nbtf._shapes import ShapeLike, TensorShape
 from nbtf._types import DType, DTypeLike, as_dtype
 from nbtf.compat._v1._graph.dimension import DimensionedShape
-from nbtf.compat._v1._graph.graph import Graph
 from nbtf.compat._v1._graph.process import process
+from nbtf.compat._v1._graph.session_graph import Graph
 
 
 def get_default_graph() -> Graph:

@@ -7,6 +7,7 @@ from typing import Any
 
 from nbtf._shapes import TensorShape
 from nbtf.compat._v1._graph.process import process
+from nbtf.compat._v1._surface.removed import without_attributes
 
 
 def _comparison(operator_name: str) -> Callable[[Any, Any], Any]:
@@ -35,6 +36,7 @@ def _operation(operator_name: str) -> Callable[[Any, Any], Any]:
     return compute
 
 
+@without_attributes("Dimension")
 class Dimension:
     """A length that may be unknown; calculations with an unknown length have an unknown result.
 

@@ -9,7 +9,7 @@ from nbtf._graph.operation import Operation
 from nbtf._ops.arrays.identity import identity
 from nbtf._runtime.conversion import as_tensor
 from nbtf.compat._v1._graph.defaults import building, get_default_graph, no_op
-from nbtf.compat._v1._graph.graph import Graph
+from nbtf.compat._v1._graph.session_graph import Abilities, Graph
 
 
 def group(*inputs: Any, name: str | None = None) -> Operation | None:
@@ -79,3 +79,6 @@ def tuple(tensors: Any, name: str | None = None, control_inputs: Any = None) -> 
         gate = group(*[member for member in members if member is not None], *(control_inputs or ()))
         with graph.control_dependencies([gate]):
             return [None if member is None else identity(member, "control_dependency") for member in members]
+
+
+Abilities.group = group

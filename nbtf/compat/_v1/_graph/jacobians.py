@@ -11,7 +11,7 @@ from nbtf._shapes import TensorShape
 from nbtf.autodiff.jacobian import JacobianOf, batch_jacobian_of
 from nbtf.compat._v1._graph.branch import Branch
 from nbtf.compat._v1._graph.deferred import Deferred
-from nbtf.compat._v1._graph.graph import Graph
+from nbtf.compat._v1._graph.session_graph import Abilities, Graph
 
 WayBack = Callable[[GraphTensor], Sequence[Any]]
 """Builds the gradients of the sources from the initial gradient of the target."""
@@ -61,3 +61,6 @@ def _joined(target: TensorShape, source: TensorShape, skipped: int) -> TensorSha
     if target.dims is None or source.dims is None:
         return TensorShape(None)
     return TensorShape([*target.dims, *source.dims[skipped:]])
+
+
+Abilities.jacobians = open_jacobians

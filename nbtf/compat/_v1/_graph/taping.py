@@ -15,6 +15,7 @@ from nbtf._ops.arrays.creation import ones_like
 from nbtf._runtime.tape import CONTINUOUS, Tape
 from nbtf.compat._v1._graph.defaults import building
 from nbtf.compat._v1._graph.gradients import Walk
+from nbtf.compat._v1._graph.session_graph import Abilities
 
 
 def note_node(tape: Any, node: Operation, variables: Sequence[Any]) -> None:
@@ -80,3 +81,6 @@ def flow_back(tape: Tape, targets: Sequence[Any], seeds: Sequence[Any] | None, s
     return [
         flow if is_end or watched else None for flow, watched, is_end in zip(flows, is_watched, is_target, strict=True)
     ]
+
+
+Abilities.note_node, Abilities.flow_back = note_node, flow_back

@@ -11,7 +11,7 @@ from nbtf._graph.tensor import GraphTensor
 from nbtf._runtime.host_values import host_array
 from nbtf._types import string
 from nbtf.compat._v1._graph.dimension import shape_text
-from nbtf.compat._v1._graph.graph import Graph
+from nbtf.compat._v1._graph.session_graph import Graph
 from nbtf.compat._v1._session.fetches import parts_of
 
 Array = np.ndarray[Any, Any]

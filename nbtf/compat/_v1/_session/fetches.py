@@ -14,7 +14,7 @@ from nbtf._ops.ragged_and_sparse.indexed_slices import IndexedSlices
 from nbtf._ops.ragged_and_sparse.sparse import SparseTensor
 from nbtf._runtime.tensor import Tensor
 from nbtf._shapes import TensorShape
-from nbtf.compat._v1._graph.graph import Graph
+from nbtf.compat._v1._graph.session_graph import Graph
 
 Element = GraphTensor | Operation
 

@@ -29,6 +29,8 @@ from nbtf.compat._v1._session.machine import DeviceAttributes, config_of, device
 from nbtf.compat._v1._session.placer import Placement, place_nodes
 from nbtf.compat._v1._session.plan import Plan, needed, plan
 from nbtf.compat._v1._session.running import Runner
+from nbtf.compat._v1._surface.everywhere import graphs_everywhere
+from nbtf.compat._v1._surface.removed import without_attributes
 from nbtf.compat._v1._variables.running import Values
 from nbtf.errors import CancelledError, UnimplementedError
 
@@ -36,6 +38,7 @@ _REMEMBERED = 256
 """The maximum number of cached plans, so that a graph that grows in a loop does not fill the memory."""
 
 
+@without_attributes("Session")
 class Session(ChangingBlock):
     """Runs parts of one graph.
 
@@ -221,8 +224,6 @@ class Session(ChangingBlock):
                 "Session context managers are not re-entrant. Use `Session.as_default()` if you want to enter a "
                 "session multiple times."
             )
-        from nbtf.compat._v1._surface.everywhere import graphs_everywhere
-
         change = both(graphs_everywhere(), as_default_session(self).plan())
         return self.begin(change, (current_scope() or EMPTY).with_(graph=self._graph))
 

@@ -2,5 +2,6 @@
 
 `names.py` lists where each name comes from. A function that differs from `nbtf`'s only in its arguments is a row of
 `table.py`, which `wrapping.py` makes into a function. The other modules have the functions with rules of their own. All
-other names are those of `nbtf`, whose functions `wrapping.py` runs inside the default graph.
+other names are those of `nbtf`, whose functions `wrapping.py` runs inside the default graph. `lookup.py` finds the
+object behind a name.
 """

@@ -23,8 +23,9 @@ from nbtf._locks import new_lock
 from nbtf._runtime.changes import Change
 from nbtf._runtime.context import open_graph
 from nbtf._shapes import TensorShape
-from nbtf.compat import _v1
-from nbtf.compat._v1._graph.graph import Graph
+from nbtf.compat._v1._graph.defaults import constant
+from nbtf.compat._v1._graph.session_graph import Abilities, Graph
+from nbtf.compat._v1._surface import lookup
 from nbtf.compat._v1._surface.wrapping import wrapped
 
 Names = dict[str, Any]
@@ -117,8 +118,8 @@ def _functions() -> Iterator[tuple[Names, Names, Names]]:
 def _counterpart(module: ModuleType, name: str, function: Callable[..., Any]) -> Callable[..., Any]:
     """Returns the function that builds nodes instead of the given one."""
     namespace = module.__name__.removeprefix("nbtf").removeprefix(".")
-    source = getattr(_v1, namespace) if namespace else _v1
-    counterpart = getattr(source, _RENAMED.get(name, name))
+    older_name = _RENAMED.get(name, name)
+    counterpart = getattr(lookup.find(namespace), older_name) if namespace else lookup.find(older_name)
     if name == "constant":
         return _constant
     return counterpart if counterpart is wrapped(function) else _translated(function, counterpart)
@@ -130,7 +131,7 @@ def _constant(value: Any, dtype: Any = None, shape: Any = None, name: str = "Con
         size, expected_shape = np.size(value), TensorShape(shape)
         if size not in (1, expected_shape.num_elements()):
             raise TypeError(f"Expected Tensor's shape: {tuple(expected_shape)}, but got {np.shape(value)}.")
-    return _v1.constant(value, dtype, shape, name)
+    return constant(value, dtype, shape, name)
 
 
 def _translated(function: Callable[..., Any], counterpart: Callable[..., Any]) -> Callable[..., Any]:
@@ -168,3 +169,6 @@ def _looking_for_a_graph(function: Callable[..., Any], build: Callable[..., Any]
 
     vars(either)["eager"] = function
     return either
+
+
+Abilities.block = graphs_everywhere

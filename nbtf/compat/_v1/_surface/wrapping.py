@@ -5,15 +5,13 @@ from __future__ import annotations
 import ast
 import functools
 import inspect
-from collections.abc import Callable, Mapping
-from importlib import import_module
+from collections.abc import Callable
 from inspect import Parameter, Signature
 from operator import attrgetter
-from types import FunctionType, ModuleType
+from types import FunctionType
 from typing import Any
 
 import nbtf
-from nbtf._missing import of_tensorflow_1
 from nbtf._ops.op import Op
 from nbtf.compat._v1._graph.defaults import building
 from nbtf.compat._v1._surface.scoping import inside, opened
@@ -133,50 +131,3 @@ def _doc(function: Callable[..., Any], name: str) -> str:
     aliases = [f"`{older}` is an older name of `{current}`." for older, current in row.older.items()]
     summary = (function.__doc__ or "").strip().partition("\n")[0]
     return "\n\n".join([summary, " ".join([f"The arguments are TensorFlow 1's; see `nbtf.{row.function}`.", *aliases])])
-
-
-class Namespace(ModuleType):
-    """A namespace of `nbtf` whose functions build graphs, with additional names from TensorFlow 1.
-
-    If `nbtf` has a function under two names, such as `tf.reduce_sum` and `tf.math.reduce_sum`, and the root of
-    `compat.v1` defines its own version, this namespace offers that version as well.
-    """
-
-    def __init__(self, name: str, root: Any, own_names: Mapping[str, str] | None) -> None:
-        """Creates a namespace that looks up its names on first use.
-
-        Args:
-          name: name of the namespace in `nbtf`.
-          root: `nbtf.compat._v1`.
-          own_names: additional names and their modules; None if nothing in the namespace builds a graph.
-        """
-        super().__init__(f"{root.__name__}.{name}")
-        self._called = name
-        self._source = import_module(f"nbtf.{name}")
-        self._root = root
-        self._own = own_names
-        self.__doc__ = self._source.__doc__
-
-    def __getattr__(self, name: str) -> Any:
-        """Looks up a name in the namespace."""
-        if name.startswith("__"):
-            raise AttributeError(name)
-        value = self._find(name)
-        self.__dict__[name] = value
-        return value
-
-    def _find(self, name: str) -> Any:
-        if f"{self._called}.{name}" in ROWS:
-            return tabled(f"{self._called}.{name}")
-        module = (self._own or {}).get(name)
-        if module is not None:
-            return getattr(import_module(f"{self._root.__name__}.{module}"), name)
-        try:
-            value = getattr(self._source, name)
-        except AttributeError:
-            raise of_tensorflow_1(f"{self._called}.{name}") from None
-        return value if self._own is None else self._root.own_version(name, value)
-
-    def __dir__(self) -> list[str]:
-        rows = [name.rpartition(".")[2] for name in ROWS if name.startswith(f"{self._called}.")]
-        return sorted({*dir(self._source), *(self._own or ()), *rows})

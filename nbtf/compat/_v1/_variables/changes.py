@@ -13,7 +13,7 @@ from nbtf._ops.ragged_and_sparse.indexed_slices import IndexedSlices
 from nbtf._runtime.conversion import as_tensor
 from nbtf._shapes import TensorShape
 from nbtf._types import DType
-from nbtf.compat._v1._graph.graph import Graph
+from nbtf.compat._v1._graph.session_graph import Graph
 from nbtf.compat._v1._variables import ops
 from nbtf.errors import InvalidArgumentError
 

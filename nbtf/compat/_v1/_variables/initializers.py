@@ -14,9 +14,11 @@ from nbtf._shapes import TensorShape
 from nbtf._types import DType, DTypeLike, as_dtype, float32, string
 from nbtf.compat._v1._graph.defaults import building, constant
 from nbtf.compat._v1._surface.random_numbers import random_normal, random_uniform, truncated_normal
+from nbtf.compat._v1._surface.removed import without_attributes
 from nbtf.keras import initializers as keras
 
 
+@without_attributes("Initializer")
 class Initializer:
     """Creates the initial value of a variable for a given shape and, optionally, a dtype other than `dtype`."""
 

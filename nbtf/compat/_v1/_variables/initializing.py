@@ -14,9 +14,9 @@ from nbtf._ops.math.logic import logical_not
 from nbtf._ops.variables.variable import Variable as EagerVariable
 from nbtf._types import int64, string
 from nbtf.compat._v1._graph.defaults import building, constant, get_default_graph
-from nbtf.compat._v1._graph.graph import Graph
 from nbtf.compat._v1._graph.grouping import group
 from nbtf.compat._v1._graph.process import process
+from nbtf.compat._v1._graph.session_graph import Graph
 from nbtf.compat._v1._variables.initializers import Zeros
 from nbtf.compat._v1._variables.keys import GraphKeys
 from nbtf.compat._v1._variables.scopes import get_variable

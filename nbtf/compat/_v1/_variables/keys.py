@@ -6,8 +6,10 @@ from collections.abc import Hashable
 from typing import Any
 
 from nbtf.compat._v1._graph.defaults import get_default_graph
+from nbtf.compat._v1._surface.removed import without_attributes
 
 
+@without_attributes("GraphKeys")
 class GraphKeys:
     """Names of collections, for `Graph.get_collection` and `tf.get_collection`."""
 

@@ -8,7 +8,8 @@ from nbtf._runtime.attributes import reads
 from nbtf._runtime.host_values import host_array
 from nbtf._types import DType, DTypeLike, as_dtype, float32
 from nbtf.compat._v1._graph.defaults import get_default_graph
-from nbtf.compat._v1._graph.graph import Graph
+from nbtf.compat._v1._graph.session_graph import Graph
+from nbtf.compat._v1._surface.removed import without_arguments, without_attributes
 from nbtf.compat._v1._variables.keys import GraphKeys
 from nbtf.compat._v1._variables.store import VariableStore
 
@@ -16,6 +17,7 @@ DEFAULTS = ("regularizer", "initializer", "constraint", "use_resource", "reuse")
 """The arguments of `tf.get_variable` for which a scope has a default."""
 
 
+@without_attributes("VariableScope")
 class VariableScope:
     """The name prefix and default arguments that `tf.get_variable` uses inside `variable_scope` blocks.
 
@@ -30,6 +32,7 @@ class VariableScope:
       constraint: function that optimizers apply to values.
     """
 
+    @without_arguments("VariableScope.__init__")
     def __init__(
         self,
         reuse: Any,

@@ -12,7 +12,7 @@ from nbtf._runtime.changes import Change, ChangingBlock, both
 from nbtf._runtime.scopes import EMPTY
 from nbtf._types import DTypeLike
 from nbtf.compat._v1._graph.defaults import get_default_graph
-from nbtf.compat._v1._graph.graph import Graph
+from nbtf.compat._v1._graph.session_graph import Graph
 from nbtf.compat._v1._variables.keys import GraphKeys
 from nbtf.compat._v1._variables.scope import VariableScope as VariableScope
 from nbtf.compat._v1._variables.scope import open_scopes

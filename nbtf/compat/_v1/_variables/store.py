@@ -13,7 +13,7 @@ from nbtf._ops.variables.creation import VariableAggregation, VariableSynchroniz
 from nbtf._shapes import TensorShape
 from nbtf._types import DType, as_dtype, string
 from nbtf.compat._v1._graph.defaults import building
-from nbtf.compat._v1._graph.graph import Graph
+from nbtf.compat._v1._graph.session_graph import Graph
 from nbtf.compat._v1._variables.initializers import GlorotUniform, Zeros
 from nbtf.compat._v1._variables.keys import GraphKeys
 from nbtf.compat._v1._variables.variable_classes import Variable

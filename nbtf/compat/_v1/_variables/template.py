@@ -6,6 +6,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+from nbtf.compat._v1._surface.removed import without_arguments
 from nbtf.compat._v1._variables.initializing import trainable_variables
 from nbtf.compat._v1._variables.scopes import VariableScope, variable_scope
 
@@ -54,6 +55,7 @@ class Template:
         return [] if self._scope is None else self._scope.trainable_variables()
 
 
+@without_arguments("make_template")
 def make_template(
     name_: str,
     func_: Callable[..., Any],

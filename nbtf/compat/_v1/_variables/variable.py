@@ -19,9 +19,10 @@ from nbtf._shapes import ShapeLike, TensorShape
 from nbtf._types import DType, DTypeLike, as_dtype
 from nbtf.compat._v1._graph.defaults import building, get_default_graph
 from nbtf.compat._v1._graph.dimension import shape_text
-from nbtf.compat._v1._graph.graph import Graph
 from nbtf.compat._v1._graph.process import process
+from nbtf.compat._v1._graph.session_graph import Graph
 from nbtf.compat._v1._session.defaults import evaluate_in_session, get_default_session
+from nbtf.compat._v1._surface.removed import without_attributes
 from nbtf.compat._v1._variables import ops
 from nbtf.compat._v1._variables.changes import Changes
 from nbtf.compat._v1._variables.keys import GraphKeys
@@ -62,6 +63,7 @@ def _eager(collections: Any = None, expected_shape: Any = None, **arguments: Any
     return variable
 
 
+@without_attributes("Variable")
 class Variable(Changes, Operators[Any], metaclass=_Kinds):
     """A node of the default graph that names a value, of which each session has its own.
 

@@ -19,7 +19,7 @@ from nbtf._runtime.tensor import Tensor
 from nbtf._shapes import TensorShape
 from nbtf._types import DType
 from nbtf.compat._v1._graph.defaults import constant
-from nbtf.compat._v1._graph.graph import Graph
+from nbtf.compat._v1._graph.session_graph import Abilities, Graph
 from nbtf.compat._v1._variables import ops
 from nbtf.compat._v1._variables.changes import changing_node
 from nbtf.compat._v1._variables.variable import Variable as Variable
@@ -307,3 +307,6 @@ class UnreadVariable(ResourceVariable):
 
 set_reference_class(RefVariable)
 set_resource_class(ResourceVariable)
+
+
+Abilities.variable = ResourceVariable

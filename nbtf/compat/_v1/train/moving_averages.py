@@ -14,8 +14,8 @@ from nbtf._ops.math.magnitude import minimum
 from nbtf._runtime.conversion import as_tensor
 from nbtf._types import float16, float32, float64
 from nbtf.compat._v1._graph.defaults import building, get_default_graph
-from nbtf.compat._v1._graph.graph import Graph
 from nbtf.compat._v1._graph.grouping import group
+from nbtf.compat._v1._graph.session_graph import Graph
 from nbtf.compat._v1._training.slots import beside, slot_of
 from nbtf.compat._v1._variables.initializing import global_variables, moving_average_variables, trainable_variables
 from nbtf.compat._v1._variables.keys import GraphKeys

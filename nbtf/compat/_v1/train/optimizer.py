@@ -17,8 +17,8 @@ from nbtf._runtime.tensor import Tensor
 from nbtf.autodiff.tape import GradientTape
 from nbtf.compat._v1._graph.defaults import building
 from nbtf.compat._v1._graph.gradients import gradients
-from nbtf.compat._v1._graph.graph import Graph
 from nbtf.compat._v1._graph.grouping import group
+from nbtf.compat._v1._graph.session_graph import Graph
 from nbtf.compat._v1._training.apply_op import Update
 from nbtf.compat._v1._training.slots import beside, full_slot, is_of_graph
 from nbtf.compat._v1._variables.assigning import assign_add

@@ -13,7 +13,8 @@ import numpy as np
 from nbtf._ops.variables.variable import Variable as EagerVariable
 from nbtf._storage.archives import storable
 from nbtf.compat._v1._graph.defaults import building
-from nbtf.compat._v1._graph.graph import Graph
+from nbtf.compat._v1._graph.session_graph import Graph
+from nbtf.compat._v1._surface.removed import without_attributes
 from nbtf.compat._v1._variables.keys import GraphKeys
 from nbtf.compat._v1._variables.variable_classes import Variable
 from nbtf.errors import InvalidArgumentError, NotFoundError
@@ -25,6 +26,7 @@ _FAILED = "Restoring from checkpoint failed. This is most likely due to a "
 _UNALTERED = "Please ensure that you have not altered the graph expected based on the checkpoint. Original error:\n\n"
 
 
+@without_attributes("train.Saver")
 class Saver:
     """Saves and restores variables by name, in NumPy's `.npz` format; it cannot read TensorFlow's own files.
 

@@ -14,12 +14,13 @@ from __future__ import annotations
 import os
 import threading
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from time import monotonic
-from typing import Any, TypeVar
+from typing import Any, Generic, Self, TypeVar, overload
 from weakref import ref
 
 Item = TypeVar("Item")
+Value = TypeVar("Value")
 
 Lock = Any
 """A `threading.RLock`, whose class has no public name. It knows the thread that holds it, so a finalizer that the
@@ -109,3 +110,31 @@ def _begin_child() -> None:
 
 if hasattr(os, "register_at_fork"):  # missing on Windows, which has no fork
     os.register_at_fork(before=_take_all, after_in_parent=_let_go, after_in_child=_begin_child)
+
+
+class computed_once(Generic[Value]):  # noqa: N801  # named like a decorator
+    """A property that is computed when it is first read, and then kept.
+
+    `functools.cached_property` does the same, but in Python 3.11 it holds one lock for all objects. A child that was
+    forked meanwhile would wait for that lock forever.
+    """
+
+    def __init__(self, compute: Callable[[Any], Value]) -> None:
+        """Stores the function that computes the value of an object."""
+        self._compute, self.__doc__ = compute, compute.__doc__
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._name = name
+
+    @overload
+    def __get__(self, instance: None, owner: type | None = None) -> Self: ...
+
+    @overload
+    def __get__(self, instance: object, owner: type | None = None) -> Value: ...
+
+    def __get__(self, instance: object | None, owner: type | None = None) -> Self | Value:
+        """Returns the value, and stores it in the object under the property's name."""
+        if instance is None:
+            return self
+        value = instance.__dict__[self._name] = self._compute(instance)
+        return value

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from functools import cached_property
 from typing import Any
 
 from nbtf._cluster.comms import PING, SERVE, CommConnection, PeerComms, Serving, packed, unpacked
@@ -19,6 +18,7 @@ from nbtf._cluster.engine import Address, Engine, Host, Listener
 from nbtf._cluster.loop_thread import LoopThread
 from nbtf._cluster.task_numbers import number_tasks
 from nbtf._devices.names import task_name
+from nbtf._locks import computed_once
 from nbtf.errors import DeadlineExceededError, FailedPreconditionError, UnauthenticatedError, UnavailableError
 
 _as_frame = DASK.protocol.to_serialize
@@ -63,7 +63,7 @@ class DaskEngine(Engine):
         self._watch: asyncio.Task[None] | None = None
         self._lost = False
 
-    @cached_property
+    @computed_once
     def _thread(self) -> LoopThread:
         return LoopThread()
 

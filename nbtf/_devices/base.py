@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from functools import cached_property
 from types import ModuleType
 from typing import Any, NamedTuple, Protocol, TypeAlias
 
@@ -17,6 +16,7 @@ from nbtf._devices.journal import Box, Journal
 from nbtf._devices.links import Network
 from nbtf._devices.names import LOCAL_TASK, short_name
 from nbtf._devices.sites import CallSite, Site, site_of
+from nbtf._locks import computed_once
 from nbtf._types import DType, bfloat16
 from nbtf.errors import OpError, UnimplementedError
 
@@ -192,7 +192,7 @@ class Device(ABC):
     constants: dict[Any, Any]
     """Scalars that an express lane caches; they are freed with the device."""
 
-    @cached_property
+    @computed_once
     def short_name(self) -> str:
         """The short name, such as `GPU:1`; for a device of another process, the task precedes it."""
         return short_name(self.name)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
-from functools import cached_property
 from itertools import accumulate, chain, islice
 from operator import attrgetter, eq
 from typing import Any, SupportsIndex, cast, overload
 
 import numpy as np
 
+from nbtf._locks import computed_once
 from nbtf._record.density import Densities
 from nbtf._record.events import Event
 from nbtf._record.queries import Levels, Work, levels_of, work_of
@@ -74,17 +74,17 @@ class Kept:
         end = self._left_out + self.length
         return Events(self, end - self.length if limit is None else max(end - self.length, end - limit), end)
 
-    @cached_property
+    @computed_once
     def groups(self) -> list[_Group]:
         """The blocks in order, those whose numbers overlap together."""
         return _groups(self.blocks)
 
-    @cached_property
+    @computed_once
     def first(self) -> int:
         """Number of the first event that is kept; 0 if all are kept."""
         return int(self.groups[0].numbers[self._left_out]) if self._left_out and self.length else 0
 
-    @cached_property
+    @computed_once
     def densities(self) -> Densities:
         """How busy devices were before the first event that is kept."""
         densities = self._dropped
@@ -93,12 +93,12 @@ class Kept:
                 densities = densities.with_work(*block.work(self.first))
         return densities
 
-    @cached_property
+    @computed_once
     def work(self) -> Work:
         """Everything that ran, in columns, without creating the events."""
         return work_of(self.blocks, self.first)
 
-    @cached_property
+    @computed_once
     def levels(self) -> Levels:
         """Each device's memory level after every event that changed it."""
         return levels_of(self.blocks)

@@ -5,12 +5,12 @@ from __future__ import annotations
 import html
 import unicodedata
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import cached_property
 from importlib import import_module
 from typing import Any, NamedTuple
 
 from nbtf import runtime
 from nbtf._counts import counted
+from nbtf._locks import computed_once
 
 NOTHING = "–"
 MOST_ROWS = 60
@@ -111,7 +111,7 @@ class Table:
         table = f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>" if self._unfolded else ""
         return f"<div>{table}{''.join(f'<p>{html.escape(note)}</p>' for note in self._below())}</div>"
 
-    @cached_property
+    @computed_once
     def _filled(self) -> list[Column]:
         """The columns that are not empty; computed once, because a table may have 100,000 rows."""
         first, *columns = self.columns

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 import textwrap
@@ -123,6 +124,14 @@ def test_a_child_can_take_every_lock_that_another_thread_held(tmp_path: Path) ->
     """
 
     assert printed_by(program, tmp_path, PYTHONWARNINGS="ignore")[1:] == ["0"]
+
+
+def test_no_property_holds_a_lock_that_forks_do_not_look_after() -> None:
+    holding = [
+        path for path in (ROOT / "nbtf").rglob("*.py") if re.search(r"^\s*@cached_property", path.read_text(), re.M)
+    ]
+
+    assert [] == holding  # `computed_once` in nbtf/_locks.py holds none
 
 
 def test_every_lock_of_the_package_is_one_that_forks_look_after(tmp_path: Path) -> None:

@@ -6,13 +6,13 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from nbtf import runtime
+from nbtf._locks import computed_once
 from nbtf._runtime.inventory import account_of
 from nbtf._runtime.placement import is_view
 from nbtf.notebook.device_names import in_order
@@ -96,7 +96,7 @@ class MapFacts:
         """Returns how many bytes a device sent and received."""
         return self._traffic[name]
 
-    @cached_property
+    @computed_once
     def _traffic(self) -> Counter[str]:
         """The bytes of each device, computed once: a cluster has a thousand devices and more flows."""
         traffic: Counter[str] = Counter()

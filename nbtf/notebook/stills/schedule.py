@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from itertools import chain
 from math import inf
 from typing import Any, NamedTuple, SupportsIndex, TypeVar, overload
@@ -13,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nbtf import runtime
+from nbtf._locks import computed_once
 from nbtf.notebook.device_names import in_order
 
 SMALLEST_COPY = 4096
@@ -151,7 +151,7 @@ class Pieces(Sequence[_Piece]):
         """The end times of all pieces."""
         return self.start + self.seconds
 
-    @cached_property
+    @computed_once
     def folded(self) -> Mask:
         """Which pieces are not drawn individually."""
         short = self.of_each(lambda piece: piece._replace(seconds=0.0).folded, bool)
@@ -174,7 +174,7 @@ class Schedule:
     """The number of oldest events that are no longer kept."""
     traces: tuple[Trace, ...] = ()
 
-    @cached_property
+    @computed_once
     def seconds(self) -> float:
         """The time from the first start to the last end."""
         return max(float(pieces.end.max(initial=0.0)) for pieces in (self.ops, self.copies))
@@ -192,7 +192,7 @@ class Schedule:
         """Returns the copies to and from a device, in order."""
         return self._by_device[device][1]
 
-    @cached_property
+    @computed_once
     def _by_device(self) -> dict[str, tuple[Pieces[Work], Pieces[Transfer]]]:
         ops, copies = self.ops, self.copies
         return {
@@ -210,18 +210,18 @@ class Schedule:
         busy = np.maximum(ends - np.maximum(pieces.start, earlier), 0.0)
         return round(100 * float(busy.sum()) / self.seconds) if self.seconds else 0
 
-    @cached_property
+    @computed_once
     def has_phases(self) -> bool:
         """Whether the program has phases: forward, backward and so on."""
         return any(work.phase for work in self.ops.distinct())
 
-    @cached_property
+    @computed_once
     def longest(self) -> Work | None:
         """The op that took the most time."""
         drawn = np.flatnonzero(~self.ops.folded)
         return self.ops[int(drawn[self.ops.seconds[drawn].argmax()])] if len(drawn) else None
 
-    @cached_property
+    @computed_once
     def folded(self) -> dict[str, int]:
         """How many constants, other ops and copies are not drawn individually."""
         constants = int(self.ops.of_each(lambda work: work.op == CONSTANT, bool).sum())

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import cached_property
 from typing import Any
 
 from nbtf import runtime
+from nbtf._locks import computed_once
 from nbtf.notebook import catalogue
 from nbtf.notebook.stills.device_facts import map_facts
 from nbtf.notebook.stills.schedule import Schedule, timed
@@ -43,7 +43,7 @@ class RecordingAnswers:
         self._code_line = code_line
         self._devices = runtime.devices()  # the current devices, because a restart may replace them
 
-    @cached_property
+    @computed_once
     def schedule(self) -> Schedule:
         """The ops and copies that ran, with their times."""
         return timed(self.snapshot)
@@ -78,7 +78,7 @@ class RecordingAnswers:
             return scene_data(self.schedule, self._memory(None), self._code_line) | placed
         return {"timeline": self._long.data(), "coming": "memory", "lastSteps": MOST_STEPS} | placed
 
-    @cached_property
+    @computed_once
     def _long(self) -> LongTimeline:
         return LongTimeline(self.schedule, self._code_line)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import importlib.util
-from collections.abc import Generator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from functools import partial
 from pathlib import Path
 
@@ -46,5 +46,8 @@ def _explaining(verb: str, path: Path) -> Generator[None]:
         raise CommandError(f"cannot {verb} {path}: {error.strerror or error}") from error
 
 
-reading = partial(_explaining, "read")
-writing = partial(_explaining, "write")
+Block = Callable[[Path], contextlib.AbstractContextManager[None]]
+"""Makes a block in which errors about a path are explained."""
+
+reading: Block = partial(_explaining, "read")
+writing: Block = partial(_explaining, "write")

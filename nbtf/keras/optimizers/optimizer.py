@@ -97,8 +97,9 @@ class Optimizer(Averages):
         self.clipvalue: float | None = clipvalue
         self.global_clipnorm: float | None = global_clipnorm
         self.loss_scale_factor: float | None = loss_scale_factor
-        self.use_ema, self.ema_momentum = use_ema, ema_momentum
-        self.ema_overwrite_frequency = ema_overwrite_frequency
+        self.use_ema: bool = use_ema
+        self.ema_momentum: float = ema_momentum
+        self.ema_overwrite_frequency: int | None = ema_overwrite_frequency
         self.gradient_accumulation_steps = gradient_accumulation_steps
         self.built = False
         self._strategy = distribute.get_strategy()

@@ -39,8 +39,10 @@ class Freeing:
         is_late: Callable[[], bool],
     ) -> None:
         """Stores the families, the frames that forgetting the last error clears, the user's variables, and the time."""
-        self.families, self.variables, self.is_late = families, variables, is_late
-        self.forgotten = {id(frame) for frame in forgotten}
+        self.families: Families = families
+        self.variables: Mapping[str, object] = variables
+        self.is_late: Callable[[], bool] = is_late
+        self.forgotten: set[int] = {id(frame) for frame in forgotten}
 
     def lines(self, numbers: Collection[int], all_items: bool = False) -> list[str] | None:
         """Returns the lines that free objects, in the order in which to run them.

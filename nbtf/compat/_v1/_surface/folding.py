@@ -41,8 +41,8 @@ def _folding(name: str, reverse: bool) -> Callable[..., Any]:
     return fold
 
 
-foldl = _folding("foldl", reverse=False)
-foldr = _folding("foldr", reverse=True)
+foldl: Callable[..., Any] = _folding("foldl", reverse=False)
+foldr: Callable[..., Any] = _folding("foldr", reverse=True)
 
 
 def scan(

@@ -12,6 +12,8 @@ from nbtf._ops.variables.variable import Variable as EagerVariable
 from nbtf.compat._v1._variables import ops
 from nbtf.compat._v1._variables.changes import changing_node
 
+Function = Callable[..., Any]
+
 
 def assign(
     ref: Any, value: Any, validate_shape: bool | None = None, use_locking: bool | None = None, name: str | None = None
@@ -70,7 +72,7 @@ def _change(
     raise AttributeError(f"'{type(ref).__name__}' object has no attribute '{method}'")
 
 
-def _scatter(method: str, effect: str) -> Callable[..., Any]:
+def _scatter(method: str, effect: str) -> Function:
     """Returns the function that changes a part of a variable."""
     record = ops.ROWS.get(method) or ops.PARTS[method]
     locks = method.endswith("update")
@@ -91,13 +93,13 @@ def _scatter(method: str, effect: str) -> Callable[..., Any]:
     return scatter
 
 
-scatter_update = _scatter("scatter_update", "replaces rows")
-scatter_add = _scatter("scatter_add", "adds to rows")
-scatter_sub = _scatter("scatter_sub", "subtracts from rows")
-scatter_max = _scatter("scatter_max", "takes the element-wise maximum with rows")
-scatter_min = _scatter("scatter_min", "takes the element-wise minimum with rows")
-scatter_mul = _scatter("scatter_mul", "multiplies rows")
-scatter_div = _scatter("scatter_div", "divides rows")
-scatter_nd_update = _scatter("scatter_nd_update", "replaces elements or slices")
-scatter_nd_add = _scatter("scatter_nd_add", "adds to elements or slices")
-scatter_nd_sub = _scatter("scatter_nd_sub", "subtracts from elements or slices")
+scatter_update: Function = _scatter("scatter_update", "replaces rows")
+scatter_add: Function = _scatter("scatter_add", "adds to rows")
+scatter_sub: Function = _scatter("scatter_sub", "subtracts from rows")
+scatter_max: Function = _scatter("scatter_max", "takes the element-wise maximum with rows")
+scatter_min: Function = _scatter("scatter_min", "takes the element-wise minimum with rows")
+scatter_mul: Function = _scatter("scatter_mul", "multiplies rows")
+scatter_div: Function = _scatter("scatter_div", "divides rows")
+scatter_nd_update: Function = _scatter("scatter_nd_update", "replaces elements or slices")
+scatter_nd_add: Function = _scatter("scatter_nd_add", "adds to elements or slices")
+scatter_nd_sub: Function = _scatter("scatter_nd_sub", "subtracts from elements or slices")

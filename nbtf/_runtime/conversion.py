@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Mapping, Sequence
 from math import nan
 from types import MappingProxyType
@@ -17,7 +16,7 @@ from nbtf._record.rows import Begun, next_number, note_of_copy, subject_of_op
 from nbtf._runtime.blocks import current_scope
 from nbtf._runtime.context import CURRENT, Context
 from nbtf._runtime.copying import copied_to
-from nbtf._runtime.decisions import remember
+from nbtf._runtime.decisions import remember, request_key
 from nbtf._runtime.host_values import DEFAULT_OF, host_array, leaf_types, list_as_array
 from nbtf._runtime.phases import part_of
 from nbtf._runtime.reporting import begin, give_up, take_note
@@ -188,21 +187,20 @@ def _number(value: float, requested: DType | None) -> Tensor:
     context = CURRENT.context
     decisions = context.decisions  # read first, so that a stale decision goes into a discarded dictionary
     key: Any = value.__class__, value or str(value), requested  # 0.0 equals -0.0, so zeros are compared as text
-    if scope is not None:
-        key += scope.request and scope.request.name, scope.replica
-    if context.device_scopes.cells:
-        key += (threading.get_ident(),)
+    if scope is not None or context.device_scopes.cells:
+        key += request_key(context, scope)
     number = decisions.get(key)
     if number is None:
         array, dtype = host_array(value, requested)
         placed = context.place_op(EAGER_CONST, (dtype,), None, scope)
         number = _Number(array, dtype, placed, context.constants.key(value, requested, placed[0], scope))
         remember(decisions, key, number)
-    array, dtype, (device, reason), reported_as = number
-    array = array.copy()  # the program may get hold of it and write into it
+    array, dtype, (device, _), _ = number
     if device is HERE.device:
-        return tensor_of(buffer_of(array), dtype, device)
-    return _placed(_Number(array, dtype, (device, reason), reported_as), scope)
+        return tensor_of(buffer_of(array.copy()), dtype, device)
+    if device.on_host or dtype in HOST_DTYPES:  # no device copies it, and the program may write into what it gets
+        number = number._replace(array=array.copy())
+    return _placed(number, scope)
 
 
 def _placed(number: _Number, scope: Scope | None) -> Tensor:

@@ -167,16 +167,20 @@ def decide(
                 key += element._dtype, element._device, element._array.shape, element._host
         else:
             key += tensor.__class__, tensor._dtype, tensor._device, tensor._array.shape
-    if scope is not None:
-        key += scope.request and scope.request.name, scope.replica
-    if context.device_scopes.cells:
-        key.append(threading.get_ident())
+    if scope is not None or context.device_scopes.cells:
+        key += request_key(context, scope)
     remembered = tuple(key)
     decision = decisions.get(remembered)
     if decision is None:
         decision = _decide(context, op, tensors, attrs, scope, name)
         remember(decisions, remembered, decision)
     return decision
+
+
+def request_key(context: Context, scope: Scope | None) -> tuple[Any, ...]:
+    """Returns what distinguishes requests for a device: of a scope, and of the cell that runs in this thread."""
+    cell = (threading.get_ident(),) if context.device_scopes.cells else ()
+    return cell if scope is None else (scope.request and scope.request.name, scope.replica, *cell)
 
 
 def remember(decisions: dict[Any, Any], key: Any, decision: object) -> None:

@@ -62,7 +62,7 @@ def execute(  # noqa: C901  # the steps of an op in order, each with its conditi
             specs = decision.specs if decision.is_sized else decision.size(op, tensors)
             started = 0.0 if call_site is None or runner.models_time else perf_counter()
             result_buffers = runner.run(op, buffers, decision.attrs, specs, call_site)
-            seconds = nan if runner.models_time else perf_counter() - started
+            seconds = perf_counter() - started if started else nan
         except FAILURES as error:
             call = called(op, inputs, attrs, name)
             raise _explained(error, op, tensors, decision.attrs, device, call) from _cause(error)

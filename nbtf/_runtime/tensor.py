@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
@@ -358,18 +358,6 @@ def tensor_of(buffer: Buffer, dtype: DType, device: Device) -> Tensor:
     if buffer._allocation is not None:
         tensor._allocation = buffer._allocation
     return tensor
-
-
-def tensors_of(arrays: Sequence[tuple[Any, Any]], dtypes: Sequence[DType], device: Device) -> list[Tensor]:
-    """Returns tensors of arrays that a device has just created, each with the allocation of its memory, if any."""
-    tensors: list[Tensor] = []
-    for (array, allocation), dtype in zip(arrays, dtypes, strict=True):
-        tensor = Tensor()
-        tensor._array, tensor._dtype, tensor._device, tensor._watch = array, dtype, device, None
-        if allocation is not None:
-            tensor._allocation = allocation
-        tensors.append(tensor)
-    return tensors
 
 
 def _indented(text: str) -> str:

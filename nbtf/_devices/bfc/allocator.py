@@ -110,10 +110,6 @@ class BFCAllocator(JournalKeeper, Pool):
                 self.refuse(nbytes, label)
                 return None
 
-    def has_room(self, nbytes: int) -> bool:
-        """Returns whether a request can be granted at once, without freeing or mapping memory first."""
-        return not nbytes or bool(self._free and self._free[-1][0] >= nbytes + 255)
-
     def free(self, chunk: Chunk) -> None:
         """Frees a chunk. Any thread may call it at any time; freeing twice has no effect."""
         self._pending.append(chunk._block)

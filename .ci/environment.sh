@@ -20,4 +20,6 @@ install() {
   "$scratch/uv/bin/pip" install "uv>=0.9,<1"
   environment venv
   install_packages -e ".[lab,test,dev]"
+  # jsonschema imports it if it is there, and each program that reads a notebook then builds 38 grammars, for a second.
+  "$scratch/uv/bin/uv" pip uninstall --quiet rfc3987-syntax
 }

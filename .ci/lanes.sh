@@ -71,3 +71,10 @@ for path in paths:
         print(path)
 END
 }
+
+# Checks the lessons of which the whole or a cell needs a module: check_notebooks_that_need torch
+check_notebooks_that_need() {
+  local notebooks
+  mapfile -t notebooks < <(notebooks_that_need "$1" notebooks/*.ipynb)
+  python -m nbtf notebooks check "${notebooks[@]}" --jobs 2
+}

@@ -1,9 +1,16 @@
-# Other sets of packages than the tests' own: Binder's, Colab's, and the oldest ones. `.ci/nightly` runs the lessons and the
-# notebook tests with each; `.ci/run` tries the oldest set briefly.
+# Other sets of packages than the tests' own: PyTorch and JAX, Binder's, Colab's, and the oldest ones. `.ci/nightly` runs the
+# lessons and the notebook tests with each; `.ci/run` tests PyTorch and JAX, and tries the oldest set briefly.
 
 # Builds the wheel, once.
 build_wheel() {
   [ -e "$scratch/wheel" ] || pip wheel --no-deps --wheel-dir "$scratch/wheel" .
+}
+
+# Builds the documentation in an environment of its own, with the given options of build.py.
+documentation() {
+  environment docs
+  install_packages "$(echo "$scratch"/wheel/nbtf-*.whl)[docs]"
+  python .github/docs/build.py "$scratch/documentation" "$@"
 }
 
 # ---- notebook tests that do not depend on other packages: they use only a browser, or the static site
@@ -35,6 +42,52 @@ END
   echo "oldest set: ${packages[*]}"
   environment oldest
   install_packages "${packages[@]}" "pytest>=8.3,<10" hypothesis matplotlib scikit-learn
+}
+
+# Creates and activates an environment that adds PyTorch and JAX, which no extra installs, to the tests' packages.
+frameworks_environment() {
+  local packages
+  packages="$(python -c "import sysconfig; print(sysconfig.get_path('purelib'))")"
+  environment frameworks
+  echo "$packages" >"$(python -c "import sysconfig; print(sysconfig.get_path('purelib'))")/tests.pth"
+  pip install --no-compile torch==2.13.0 jax
+  export NBTF_TESTS_NEED="torch jax" # without one of them, pytest fails instead of skipping tests
+}
+
+# ---- TensorFlow, in an environment that adds it to the tests' packages
+tensorflow_environment() {
+  local packages
+  packages="$(python -c "import sysconfig; print(sysconfig.get_path('purelib'))")"
+  environment tensorflow
+  echo "$packages" >"$(python -c "import sysconfig; print(sysconfig.get_path('purelib'))")/tests.pth"
+  pip install --no-compile "tensorflow-cpu==2.21.*"
+  export NBTF_TESTS_NEED=tensorflow-cpu TF_CPP_MIN_LOG_LEVEL=3
+  export PYTHONPATH="$PWD" # kernels and other programs run in another folder
+}
+
+# Tests TensorFlow with the given options of pytest; the comparison with TensorFlow's own log needs a process that logs.
+tensorflow_tests() {
+  python -m pytest -q -p no:cacheprovider "$@" tests/frameworks/tensorflow --ignore=tests/frameworks/tensorflow/test_programs.py
+  env -u TF_CPP_MIN_LOG_LEVEL python -m pytest -q -p no:cacheprovider "$@" tests/frameworks/tensorflow/test_programs.py
+}
+
+# ---- the nightly tests in the tests' own environment; some read the built documentation
+long_set() {
+  build_wheel
+  (documentation) # in a subshell, because it activates another environment
+  NBTF_DOCS="$scratch/documentation" python -m pytest -q -n auto -p no:cacheprovider -m nightly
+}
+
+# ---- the nightly tests that need PyTorch or JAX
+frameworks_set() {
+  frameworks_environment
+  python -m pytest -q -n auto -p no:cacheprovider -m nightly tests/frameworks tests/course/test_exercises.py
+}
+
+# ---- all tests with TensorFlow, including all programs that are compared with its own log
+tensorflow_set() {
+  tensorflow_environment
+  tensorflow_tests -n auto -m "nightly or not nightly"
 }
 
 # ---- the notebook tests and the lessons with the oldest Python and the oldest packages that the lab extra allows

@@ -195,4 +195,4 @@ def _death(step: int, history: MemoryHistory) -> int:
 
 
 if __name__ == "__main__":
-    PICTURE.write_text(to_svg(hero(recorded_map(), recorded_memory())) + "\n", encoding="utf-8")
+    PICTURE.write_text(to_svg(hero(recorded_map(), recorded_memory()), narrow=False) + "\n", encoding="utf-8")

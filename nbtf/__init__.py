@@ -337,8 +337,19 @@ _FOR_IPYTHON = frozenset({"load_ipython_extension", "unload_ipython_extension"})
 """The names that `%load_ext nbtf` needs; they are not part of the public `tf.` namespace."""
 
 
-def _save_page(record: runtime.Recording, path: _Any) -> None:  # pyright: ignore[reportUnusedFunction]  # by records
-    _import_module("nbtf.notebook").save_page(record, path)  # imported late, as few programs draw
+# The notebook's views are imported late, as few programs draw or print them. The layers below call these functions.
+
+
+def _save_page(record: runtime.Recording, path: _Any) -> None:  # pyright: ignore[reportUnusedFunction]
+    _import_module("nbtf.notebook").save_page(record, path)
+
+
+def _save_opened_page(opened: _Any, path: _Any) -> None:  # pyright: ignore[reportUnusedFunction]
+    _import_module("nbtf.notebook.opened_files").save_page_of(opened, path)
+
+
+def _in_words(result: _Any) -> str:  # pyright: ignore[reportUnusedFunction]
+    return _import_module("nbtf.notebook.snapshots.what_ifs").in_words(result)
 
 
 if _environ.get("NBTF_SIMULATE"):  # libraries imported from now on find simulated GPUs

@@ -1,6 +1,9 @@
-"""Where is nbtf installed from? The single source for messages, lessons and pages."""
+"""Which version of nbtf is this, and where is it installed from? The single source for messages, lessons and pages."""
 
 from __future__ import annotations
+
+VERSION = "1.0.0"
+"""nbtf's own version, which `tf.runtime.version` returns."""
 
 SOURCE = ""
 """`nbtf` once a package index has it; before that, `git+https://...` with the address of its repository; empty if

@@ -86,12 +86,12 @@ def get_log_device_placement() -> bool:
 
 
 def disable_traceback_filtering() -> None:
-    """Makes `is_traceback_filtering_enabled` return False; tracebacks show every line in any case."""
+    """Makes `is_traceback_filtering_enabled` return False, and notebooks show every frame of out-of-memory errors."""
     CURRENT.context.change(filters_tracebacks=False)
 
 
 def enable_traceback_filtering() -> None:
-    """Makes `is_traceback_filtering_enabled` return True; tracebacks show every line in any case."""
+    """Makes `is_traceback_filtering_enabled` return True; notebooks then fold libraries in out-of-memory errors."""
     CURRENT.context.change(filters_tracebacks=True)
 
 

@@ -25,11 +25,14 @@ from nbtf._runtime.context import Context, use_context
 
 ROOT = Path(__file__).parents[1]
 
+# jsonschema imports it if it is there, which takes a second: it builds 38 grammars for formats that no notebook uses.
+sys.modules.setdefault("rfc3987_syntax", None)  # pyright: ignore[reportArgumentType]
+
 # The names under which Debian, Fedora and Google install a browser that playwright can drive as Chromium.
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 
 # Tests that start kernels, pages and other programs take longest. Workers run them first and the short tests last.
-SLOW_FOLDERS = tuple(ROOT / folder for folder in ("tests/browser", "tests/course", "tests/gpu"))
+SLOW_FOLDERS = tuple(ROOT / "tests" / name for name in "browser course notebook docs cli cluster gpu".split())
 
 
 # Colab's stand-in is on the path of a different Python, and imports packages that only that Python has.

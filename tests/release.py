@@ -26,8 +26,8 @@ def problems(root: Path, tag: str, address: str) -> Iterator[str]:
       address: address of the repository.
     """
     version = tag.removeprefix("v")
-    if (own := _assigned(root / "nbtf" / "runtime" / "__init__.py", "version")) != version:
-        yield f"nbtf/runtime/__init__.py has version {own}, the tag has {version}"
+    if (own := _assigned(root / "nbtf" / "_install.py", "VERSION")) != version:
+        yield f"nbtf/_install.py has version {own}, the tag has {version}"
     if (cited := _field(root / ".github" / "CITATION.cff", "version")) != version:
         yield f".github/CITATION.cff has version {cited}, the tag has {version}"
     sections = _sections(root)

@@ -7,12 +7,14 @@ its file and its fixtures; every test that is not nightly belongs to the usual r
 from __future__ import annotations
 
 import re
-from collections.abc import Generator, Iterable
+from collections.abc import Generator, Iterable, Sequence
 from functools import cache
+from itertools import product
 from pathlib import Path
 from typing import Any
 
 import pytest
+from _pytest.doctest import DoctestModule
 
 ROOT = Path(__file__).parents[1]
 
@@ -42,6 +44,9 @@ SLOW_FILES = frozenset(
 
 STARTS_PROGRAMS = re.compile(r"subprocess|multiprocessing|os\.fork|jupyter_client|nbclient|Replay\(")
 """What the text of a file mentions if some of its tests start other programs."""
+
+MAY_HAVE_EXAMPLES = re.compile(rb">>>|__doc__")
+"""What a file mentions if it has examples for doctest, or composes docstrings of parts."""
 
 SLOW_FIXTURES = frozenset({"browser", "server", "notebook_server", "saved", "lab", "new_lab", "dask_cluster"})
 """Fixtures that start a browser, a kernel or another program."""
@@ -73,6 +78,15 @@ def pytest_ignore_collect(collection_path: Path) -> bool | None:
     if not _fast or collection_path.is_dir():
         return None
     return None if is_fast_file(collection_path) else True
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collect_file(file_path: Path) -> Generator[None, Any, Any]:
+    """Looks for examples only in files that have some, because pytest imports each file for it."""
+    collectors = yield
+    if file_path.suffix != ".py" or MAY_HAVE_EXAMPLES.search(file_path.read_bytes()):
+        return collectors
+    return [collector for collector in collectors if not isinstance(collector, DoctestModule)]
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -109,3 +123,10 @@ def with_nightly(usual: Iterable[Any], others: Iterable[Any]) -> list[Any]:
 def seeds(count: int) -> list[Any]:
     """Returns the seeds of a property: 20 for the usual run, `count` with the nightly ring."""
     return with_nightly(range(min(count, USUAL_SEEDS)), range(USUAL_SEEDS, count))
+
+
+def paired(first: Sequence[Any], second: Sequence[Any]) -> list[Any]:
+    """Returns pairs of two lists' values: each value once or more for the usual run, all pairs for the nightly ring."""
+    turns = range(max(len(first), len(second)))
+    usual = [(first[turn % len(first)], second[turn % len(second)]) for turn in turns]
+    return with_nightly(usual, [pair for pair in product(first, second) if pair not in usual])

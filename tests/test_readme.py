@@ -7,6 +7,7 @@ import importlib.util
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tomllib
@@ -44,9 +45,9 @@ def test_every_function_it_names_is_there() -> None:
 def test_every_command_it_names_is_there() -> None:
     named = re.findall(r"(?:`|/bin/|=4 )nbtf ([a-z][^`\n]*)", README)
 
-    assert {"lab", "site", "run", "predict", "devices", "top", "metrics", "doctor", "notebooks"} == {
-        line.split()[0] for line in named
-    }
+    assert sorted("lab site run predict view explain devices top metrics doctor notebooks".split()) == sorted(
+        {line.split()[0] for line in named}
+    )
     for line in named:
         cli._parser().parse_args(line.split())
 
@@ -82,7 +83,7 @@ def test_its_first_picture_has_the_figures_of_real_runs() -> None:
     spec.loader.exec_module(script)
 
     picture = ElementTree.fromstring(path.with_suffix(".svg").read_text(encoding="utf-8"))
-    again = ElementTree.fromstring(to_svg(script.hero(script.recorded_map(), script.recorded_memory())))
+    again = ElementTree.fromstring(to_svg(script.hero(script.recorded_map(), script.recorded_memory()), narrow=False))
 
     texts = [[text.text for text in each.iter("{http://www.w3.org/2000/svg}text")] for each in (picture, again)]
     assert texts[0] == texts[1]
@@ -111,6 +112,8 @@ def folder(tmp_path: Path) -> Path:
     (tmp_path / "FOLDER").mkdir()
     quiet = notebook.replace("import tensorflow as tf", "import nbtf as tf").replace("('GPU')) - 1", "('CPU')) + 2")
     (tmp_path / "FOLDER" / "notebook.ipynb").write_text(quiet, encoding="utf-8")
+    shutil.copy(ROOT / "tests" / "snapshots" / "samples" / "protocol_4.pickle", tmp_path / "snapshot.pickle")
+    (tmp_path / "train.log").write_text("RuntimeError: CUDA error: invalid device ordinal\n", encoding="utf-8")
     return tmp_path
 
 
@@ -124,8 +127,9 @@ OWN_TESTS = {
     "nbtf lab --language ja": "tests/browser/test_lab.py",
     "nbtf site": "the section `site` of .ci/run",
     "nbtf predict NOTEBOOK.ipynb --gpus 1xA100-40GB": "tests/frameworks, which have PyTorch",
+    "nbtf run NOTEBOOK.ipynb --compare": "tests/frameworks/tensorflow, which have TensorFlow",
 }
-"""Commands that open a browser, fetch packages or need PyTorch, and what tries them."""
+"""Commands that open a browser, fetch packages or need PyTorch or TensorFlow, and what tries them."""
 
 
 @pytest.mark.parametrize("line", sorted({*shown_commands(README)} - OWN_TESTS.keys()))
@@ -139,7 +143,7 @@ def test_a_command_it_shows_runs(line: str, folder: Path) -> None:
         capture_output=True,
         text=True,
         cwd=folder,
-        env={**os.environ, **cards, **variables, "PYTHONPATH": str(ROOT)},
+        env={**os.environ, **cards, **variables, "PYTHONPATH": str(ROOT), "BROWSER": "true"},
         timeout=300,
     )
 

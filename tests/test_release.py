@@ -15,7 +15,7 @@ from tests.release import notes, problems
 
 ADDRESS = "https://github.com/me/nbtf"
 PROJECT: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-FILES = ("nbtf/runtime/__init__.py", "nbtf/_install.py", ".github/CITATION.cff", "CHANGELOG.md", "pyproject.toml")
+FILES = ("nbtf/_install.py", ".github/CITATION.cff", "CHANGELOG.md", "pyproject.toml")
 
 
 @pytest.fixture
@@ -24,7 +24,7 @@ def ready(tmp_path: Path) -> Path:
     for name in FILES:
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(ROOT / name, tmp_path / name)
-    change(tmp_path, "nbtf/runtime/__init__.py", r'^version(.*) = ".*"$', r'version\1 = "3.1.0"')
+    change(tmp_path, "nbtf/_install.py", r'^VERSION = ".*"$', 'VERSION = "3.1.0"')
     change(tmp_path, "nbtf/_install.py", r'^SOURCE = ".*"$', f'SOURCE = "git+{ADDRESS}"')
     change(tmp_path, ".github/CITATION.cff", r"^version: .*$", "version: 3.1.0")
     change(tmp_path, ".github/CITATION.cff", r"^date-released: .*$", "date-released: 2027-01-31")
@@ -54,7 +54,7 @@ def test_what_is_ready_has_no_problems(ready: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "pattern", "replacement", "sentence"),
     [
-        ("nbtf/runtime/__init__.py", r'"3\.1\.0"', '"3.0.0"', "__init__.py has version 3.0.0, the tag has 3.1.0"),
+        ("nbtf/_install.py", r'"3\.1\.0"', '"3.0.0"', "_install.py has version 3.0.0, the tag has 3.1.0"),
         (
             ".github/CITATION.cff",
             r"^version: .*$",

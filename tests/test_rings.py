@@ -34,6 +34,15 @@ def test_a_file_belongs_to_the_fast_ring_by_its_folder_and_its_text(file: str, i
     assert is_fast == rings.is_fast_file(ROOT / file)
 
 
+def test_examples_of_composed_docstrings_are_collected_and_files_without_examples_are_not() -> None:
+    def may_have_examples(name: str) -> bool:
+        return rings.MAY_HAVE_EXAMPLES.search((ROOT / name).read_bytes()) is not None
+
+    assert may_have_examples("nbtf/_ops/linalg/products.py")
+    assert may_have_examples("nbtf/compat/_v1/_surface/checks.py")
+    assert not may_have_examples("nbtf/_runtime/decisions.py")
+
+
 def test_no_fast_test_starts_a_browser_or_a_server(request: pytest.FixtureRequest) -> None:
     items = [item for item in request.session.items if item.get_closest_marker("fast")]
 
@@ -58,6 +67,19 @@ def test_nightly_parameters_may_be_several_values(monkeypatch: pytest.MonkeyPatc
     parameters: list[Any] = rings.with_nightly([(1, 2)], [(3, 4), "five"])
 
     assert [(3, 4), ("five",)] == [parameter.values for parameter in parameters[1:]]
+
+
+@pytest.mark.parametrize(("is_nightly", "count"), [(False, 3), (True, 6)])
+def test_pairs_have_each_value_and_at_night_each_pair(
+    monkeypatch: pytest.MonkeyPatch, is_nightly: bool, count: int
+) -> None:
+    monkeypatch.setattr(rings, "_nightly", is_nightly)
+
+    parameters = rings.paired("abc", [1, 2])
+
+    assert count == len(parameters)
+    assert [("a", 1), ("b", 2), ("c", 1)] == parameters[:3]
+    assert [("a", 2), ("b", 1), ("c", 2)][: count - 3] == [parameter.values for parameter in parameters[3:]]
 
 
 # Sweeps

@@ -19,7 +19,7 @@ def main() -> int:
     completeness = json.loads(report)["typeCompleteness"]
     counts = completeness["exportedSymbolCounts"]
     share: float = completeness["completenessScore"]
-    print(f"{share:.1%} of {sum(counts.values())} names have a known type; at least {SHARE:.0%} are required")
+    print(f"{share:.1%} of {sum(counts.values())} names have a known type; at least {SHARE:.1%} are required")
     return 2 if not sum(counts.values()) else int(share < SHARE)
 
 

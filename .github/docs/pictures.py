@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -19,6 +20,9 @@ BLOCK = re.compile(
     r"^```python\n(?P<code>.*?)^```\n(?:\n+```(?:\{image\} (?P<image>\S+)|\{raw\} html\n:file: (?P<table>\S+))$)?",
     re.DOTALL | re.MULTILINE,
 )
+
+SAMPLE = Path(__file__).parent / "_static" / "snapshot.json.gz"
+"""A memory snapshot that the page opens by its name."""
 
 
 class Cell(NamedTuple):
@@ -66,12 +70,14 @@ def write_pictures(page: Path, folder: Path) -> None:
     shell = InteractiveShell.instance()
     (folder / "extra").mkdir(exist_ok=True)
     os.chdir(folder / "extra")
+    sample = shutil.copy(SAMPLE, ".")
     for cell in cells(page.read_text(encoding="utf-8")):
         text = shown(shell, cell)
         if text:
             path = folder / cell.file
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text, encoding="utf-8")
+    Path(sample).unlink()
 
 
 if __name__ == "__main__":

@@ -9,6 +9,7 @@ from weakref import WeakSet
 from nbtf._cluster.channel import Channel
 from nbtf._cluster.engine import Engine
 from nbtf._cluster.postman import Postman
+from nbtf._cluster.record_queue import RecordQueue
 from nbtf._cluster.task import versions
 from nbtf._devices.cards import PhysicalGPU
 from nbtf._devices.catalog import Card
@@ -98,7 +99,7 @@ class Cluster:
         for channel in self.channels:
             channel.drop()
 
-    def tell_loss(self, channel: Channel, text: str) -> None:
+    def tell_loss(self, channel: RecordQueue, text: str) -> None:
         """Notifies the remaining tasks that they must not wait for a lost one."""
         if channel.hello is not None:
             for neighbour in self.channels:

@@ -207,7 +207,11 @@ class _ThreadConnection(Connection):
                 return
             for _ in range(self._copies(self._there)):
                 self._wait(self._there.delay())
-                answer = self._session.handle(batch)
+                try:
+                    answer = self._session.handle(batch)
+                except BaseException as error:
+                    self.break_off(f"its thread ended with {type(error).__name__}: {error}")
+                    raise
                 for _ in range(self._copies(self._back)):
                     self._wait(self._back.delay())
                     with self._telling:

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from nbtf._counts import counted
 from nbtf._devices.nvml import CardProcess, CardReading
 from nbtf._devices.sizes import gib
-from nbtf._install import pip_install
+from nbtf._install import VERSION, pip_install
 from nbtf._runtime.inventory import DeviceInfo
 
 _LEFT_OUT = ("notebook", "cli", "compat", "keras", "data", "saved_model", "train", "_tutorials")
@@ -151,7 +151,7 @@ def look_at_cluster(cluster: Any, timeout: float = 10.0, allow_insecure: bool = 
     1 host, 0 workers, 1 card, 3 GiB of 24 GiB in use.
     """
     engine = dask_engine()
-    answers = engine.ask_workers(cluster, _version(), packed, _SEARCH, timeout, allow_insecure)
+    answers = engine.ask_workers(cluster, VERSION, packed, _SEARCH, timeout, allow_insecure)
     return ClusterLook(_hosts([_Answer(*answer) for answer in answers]))
 
 
@@ -186,10 +186,6 @@ def packed() -> bytes:
             )
     sources["nbtf"] = True, ""  # an empty module: the public namespace would load ten times as much
     return zlib.compress(json.dumps(sources).encode())
-
-
-def _version() -> str:
-    return import_module("nbtf.runtime").version
 
 
 class _Answer(NamedTuple):

@@ -79,6 +79,22 @@ class Label(NamedTuple):
     site: Site | CallSite = None
 
 
+_LABELS: dict[tuple[Any, ...], Label] = {}
+_REMEMBERED = 4096
+"""Maximum number of remembered labels; they keep their places' code alive."""
+
+
+def label_of(op: str, dtype: str, shape: tuple[int, ...], site: Site | CallSite) -> Label:
+    """Returns the label of memory that a place requests; the same object each time, so that the log stores it once."""
+    key = op, dtype, shape, id(site)
+    label = _LABELS.get(key)
+    if label is None or label.site is not site:
+        if len(_LABELS) >= _REMEMBERED:
+            _LABELS.clear()
+        label = _LABELS[key] = Label(op, dtype, shape, site)
+    return label
+
+
 def describe_label(label: object) -> object:
     """Returns a label with file and line; the label given to an allocator has only the code and the instruction."""
     if not isinstance(label, Label) or label.site is None or len(label.site) == 2:
@@ -91,6 +107,8 @@ class Runnable(Protocol):
 
     type: str
     kernel: Any
+    function: str | None
+    """The NumPy and CuPy function that the kernel calls with its arrays, and nothing else; None for other kernels."""
     shares_memory: bool
 
 

@@ -8,6 +8,8 @@ from contextlib import contextmanager
 from time import perf_counter
 from typing import Any, NamedTuple
 
+from nbtf._own_name import own_name
+
 SLOW = 0.1
 """A first use is reported from this many seconds on."""
 
@@ -65,7 +67,7 @@ class FirstUse:
             self._told = True
             text = (
                 f"nbtf: compiling GPU kernels (first use): {now[0]} on {self._device} took {seconds:.1f} s. CuPy "
-                "caches them. Call tf.runtime.warmup() to compile them in advance."
+                f"caches them. Call {own_name()}.runtime.warmup() to compile them in advance."
             )
             print(text, file=sys.stderr)  # noqa: T201  # an unexplained pause looks like a fault
 

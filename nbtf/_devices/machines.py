@@ -14,6 +14,7 @@ from nbtf._devices.catalog import Card
 from nbtf._devices.links import DEFAULT_NETWORK, Link, Network, bus_of, find_network, link_inside
 from nbtf._devices.names import task_name
 from nbtf._devices.sizes import gib
+from nbtf._own_name import own_name
 
 SIMULATED_GPUS = "NBTF_SIMULATED_GPUS"
 
@@ -153,7 +154,7 @@ def simulated_cluster(
     >>> simulated_cluster(16, 8, "H100").host.count
     8
     """
-    expected = "expected 1, 2 or more. tf.runtime.simulate_gpus(0) removes a cluster."
+    expected = f"expected 1, 2 or more. {own_name()}.runtime.simulate_gpus(0) removes a cluster."
     tasks = _number(hosts, 1, f"The number of simulated hosts is {{}}; {expected}")
     each = _number(gpus, 1, f"The number of simulated GPUs of a host is {{}}; {expected}")
     if tasks * each > _MOST:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 
@@ -19,7 +19,9 @@ from nbtf._devices.base import (
     Made,
     Runnable,
     Spec,
+    arrays_of,
     buffer_of,
+    label_of,
     nbytes_of,
 )
 from nbtf._devices.bfc.allocator import Driver
@@ -83,6 +85,22 @@ def build_gpu(index: int, card: PhysicalGPU, memory: MemoryPlan, alone: bool) ->
     return SimulatedGPU(index, card, memory, alone and memory_of_lent(card) is None)
 
 
+_REMEMBERED = 4096
+"""Maximum number of remembered requests, so that a loop over ever new shapes cannot fill the memory."""
+
+
+class Requests(NamedTuple):
+    """The requests for an op's results: bytes and label of each, and the total.
+
+    They keep `specs` and `site` alive, whose identities are their key.
+    """
+
+    pieces: Sequence[tuple[int, Label]]
+    total: int
+    specs: Sequence[Spec]
+    site: Site | CallSite
+
+
 class SimulatedGPU(ChargedGPU):
     """One logical GPU on a simulated card.
 
@@ -93,6 +111,12 @@ class SimulatedGPU(ChargedGPU):
     xp = np
     simulated = models_time = updates_in_place = tells_pieces = True
 
+    def __init__(self, index: int, card: PhysicalGPU, plan: MemoryPlan, alone: bool = False) -> None:
+        """Creates `GPU:index`; the arguments are those of `ChargedGPU`."""
+        super().__init__(index, card, plan, alone)
+        self._requests: dict[tuple[int, int], Requests] = {}
+        """The requests for the results of an op at a place, by the identities of the results' specs and the place."""
+
     def put(self, array: np.ndarray[Any, Any], label: Label | None = None) -> Buffer:
         """Copies a host array in."""
         return self._copied_in(array, array.copy, label)
@@ -102,14 +126,15 @@ class SimulatedGPU(ChargedGPU):
         return self._copied_in(buffer._array, lambda: source.get(buffer), label)
 
     def _copied_in(self, array: Any, copy: Callable[[], Any], label: Label | None) -> Buffer:
-        label = label or Label("copy", as_dtype(array.dtype).name, array.shape)
-        allocation = self._charge(array.nbytes, label, copied=True)
+        nbytes, label = array.nbytes, label or Label("copy", as_dtype(array.dtype).name, array.shape)
+        allocation = self._charge(nbytes, label, copied=True)
         try:
-            self._look_at_computer(array.nbytes)
+            if nbytes >= WORTH_A_LOOK:
+                self._look_at_computer(nbytes)
             return buffer_of(copy(), allocation)
         except MemoryError as error:
             self._give_back([allocation])
-            raise self._computer_is_too_small(array.nbytes, label, error, copied=True) from error
+            raise self._computer_is_too_small(nbytes, label, error, copied=True) from error
 
     def get(self, buffer: Buffer) -> np.ndarray[Any, Any]:
         """Copies a buffer out."""
@@ -132,14 +157,22 @@ class SimulatedGPU(ChargedGPU):
         """Runs a kernel with NumPy, after the allocator has granted its results."""
         if self._scratch is None:
             self._map_first()
-        arrays = [[buffer._array for buffer in each] if each.__class__ is list else each._array for each in buffers]
-        if op.shares_memory:
-            return [buffer_of(array, _hold_shown(array, buffers)) for array in self._results(op, arrays, attrs)]
+        arrays = [each._array if each.__class__ is not list else arrays_of(each) for each in buffers]
         allocations: list[Chunk | None] = []
         try:
-            if specs is not None:
-                self._charge_results(op, specs, site, allocations)
-            return self._owned(op, self._results(op, arrays, attrs), arrays, allocations, site)
+            if specs is not None and not op.shares_memory:
+                requests = self._requests.get((id(specs), id(site))) or self._new_requests(op, specs, site)
+                self._charge_results(requests, allocations)
+            try:
+                results = getattr(np, op.function)(*arrays) if op.function else op.kernel(np, *arrays, **attrs)
+            except (FloatingPointError, RuntimeWarning):  # the reason is the same as in `CPU.run`
+                with np.errstate(all="ignore"):
+                    results = op.kernel(np, *arrays, **attrs)
+            if results.__class__ is not tuple and results.__class__ is not list:
+                results = (results,)
+            if op.shares_memory:
+                return [buffer_of(array, _hold_shown(array, buffers)) for array in map(np.asarray, results)]
+            return self._owned(op, results, arrays, allocations, site)
         except MemoryError as error:
             self._give_back(allocations)
             raise self._computer_is_too_small(*_first(op, specs, error), error) from error
@@ -172,57 +205,56 @@ class SimulatedGPU(ChargedGPU):
 
     # Kernels
 
-    @staticmethod
-    def _results(op: Runnable, arrays: list[Any], attrs: Mapping[str, Any]) -> list[Any]:
-        try:
-            results = op.kernel(np, *arrays, **attrs)
-        except (FloatingPointError, RuntimeWarning):  # the reason is the same as in `CPU.run`
-            with np.errstate(all="ignore"):
-                results = op.kernel(np, *arrays, **attrs)
-        if results.__class__ is tuple or results.__class__ is list:
-            return [np.asarray(array) for array in results]
-        return [np.asarray(results)]
-
-    def _charge_results(
-        self, op: Runnable, specs: Sequence[Spec], site: Site | CallSite, allocations: list[Chunk | None]
-    ) -> None:
-        """Allocates all results whose sizes are known before the kernel runs."""
-        total = 0
+    def _new_requests(self, op: Runnable, specs: Sequence[Spec], site: Site | CallSite) -> Requests:
+        """Returns the requests for an op's results, up to the first whose size is unknown; remembers them."""
+        if len(self._requests) >= _REMEMBERED:
+            self._requests.clear()
+        pieces: list[tuple[int, Label]] = []
         for shape, dtype in specs:
-            try:
-                nbytes, label = self._requests[op, shape, dtype, id(site)]
-            except KeyError:
-                if None in shape:
-                    return
-                nbytes, label = self._new_request(op, cast("tuple[int, ...]", shape), dtype, site)
-            chunk = (self._allocator or self._open()).allocate(nbytes, label)
+            if None in shape:
+                break
+            lengths = cast("tuple[int, ...]", shape)
+            pieces.append((math.prod(lengths) * dtype.size, Label(op.type, dtype.name, lengths, site)))
+        requests = Requests(pieces, sum([nbytes for nbytes, _ in pieces]), specs, site)
+        self._requests[id(specs), id(site)] = requests
+        return requests
+
+    def _charge_results(self, requests: Requests, allocations: list[Chunk | None]) -> None:
+        """Allocates all results whose sizes are known before the kernel runs."""
+        allocate = (self._allocator or self._open()).allocate
+        for nbytes, label in requests.pieces:
+            chunk = allocate(nbytes, label)
             if chunk is None and nbytes:
                 raise self._card_is_full(nbytes, label)
             allocations.append(chunk)
-            total += nbytes
-        if total >= WORTH_A_LOOK:
-            self._look_at_computer(total)
+        if requests.total >= WORTH_A_LOOK:
+            self._look_at_computer(requests.total)
 
     def _owned(
-        self, op: Runnable, results: list[Any], arrays: list[Any], allocations: list[Chunk | None], site: Any
+        self, op: Runnable, results: Sequence[Any], arrays: list[Any], allocations: list[Chunk | None], site: Any
     ) -> list[Buffer]:
         """Returns buffers that own their arrays, each with a chunk of its size."""
         owning_buffers: list[Buffer] = []
-        for number, array in enumerate(results):
+        granted = len(allocations)
+        for array in results:
+            if array.__class__ is not np.ndarray:
+                array = np.asarray(array)
             owner = array if array.base is None else array.base
             for input_array in arrays:
                 if owner is input_array or input_array.__class__ is list or owner is input_array.base:
                     array = _copy_if_shared(array, arrays)
                     break
-            allocation = allocations[number] if number < len(allocations) else None
-            if (array.nbytes != allocation._block.requested) if allocation is not None else array.nbytes:
+            number = len(owning_buffers)
+            allocation = allocations[number] if number < granted else None
+            if array.nbytes != (0 if allocation is None else allocation._block.requested):
                 if allocation is not None:
                     self.allocator.free(allocation)
-                label = Label(op.type, as_dtype(array.dtype).name, array.shape, site)
+                label = label_of(op.type, as_dtype(array.dtype).name, array.shape, site)
                 allocation = self._charge(array.nbytes, label)
                 allocations.append(allocation)
             buffer = Buffer()
-            buffer._array, buffer._allocation = array, allocation
+            buffer._array = array
+            buffer._allocation = allocation
             owning_buffers.append(buffer)
         return owning_buffers
 

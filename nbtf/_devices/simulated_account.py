@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Sequence
 from typing import NamedTuple, cast
 
 from nbtf._devices import exhausted
-from nbtf._devices.base import GPU, Label, Runnable
+from nbtf._devices.base import GPU, Label
 from nbtf._devices.bfc.allocator import BFCAllocator, Driver
 from nbtf._devices.bfc.chunks import Chunk
 from nbtf._devices.bfc.memory import BFCMemory
@@ -18,9 +17,8 @@ from nbtf._devices.freed_memory import give_freed_memory_back
 from nbtf._devices.host_memory import available_bytes
 from nbtf._devices.journal import Box, Journal
 from nbtf._devices.names import full_name
-from nbtf._devices.sites import CallSite, Site
 from nbtf._locks import new_lock
-from nbtf._types import DType, as_dtype
+from nbtf._types import as_dtype
 from nbtf.errors import ResourceExhaustedError
 
 # TensorFlow's own buffer, allocated just before the first op. Source: BaseGPUDevice::InitScratchBuffers, gpu_device.cc.
@@ -32,8 +30,6 @@ _LOOK_PART = 1 / 16
 _LOOK_SECONDS = 0.1
 # Bytes left to the rest of the program, since kernels need memory for intermediate results.
 _LEFT_FREE = 64 << 20
-_REMEMBERED = 4096
-"""Number of op requests that are cached, with the labels of their results."""
 _SURELY_FITS = 1 << 20
 """A card and a limit of this size have room for the scratch buffer, whatever is requested later."""
 
@@ -89,7 +85,6 @@ class ChargedGPU(GPU):
         self._scratch: Chunk | None = None
         self._is_late = False
         """Whether the first read must map memory, as if it had been mapped earlier."""
-        self._requests: dict[tuple[object, ...], tuple[int, Label]] = {}
         self._journal: Journal | None = None
         self._unlooked = 0
         self._look_again = 0.0
@@ -210,16 +205,6 @@ class ChargedGPU(GPU):
             self.allocator.name,
         )
         return ResourceExhaustedError(text)
-
-    def _new_request(
-        self, op: Runnable, shape: tuple[int, ...], dtype: DType, site: Site | CallSite
-    ) -> tuple[int, Label]:
-        """Returns bytes and label of a result; the same objects while they are cached and the place is the same."""
-        if len(self._requests) >= _REMEMBERED:
-            self._requests.clear()
-        request = math.prod(shape) * dtype.size, Label(op.type, dtype.name, shape, site)
-        self._requests[op, shape, dtype, id(site)] = request
-        return request
 
 
 def _is_too_much(nbytes: int, available: int) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from functools import wraps
 from typing import Any, ClassVar, NamedTuple, ParamSpec, Self, TypeVar
 
@@ -43,13 +43,22 @@ class Card(NamedTuple):
     total: int | None
 
 
+class Kept(NamedTuple):
+    """Memory that a library keeps where Python cannot see it: the ids of the objects that keep it, and its pieces."""
+
+    keepers: list[int]
+    holdings: list[Holding]
+
+
 class Arrays(NamedTuple):
     """The arrays of a library: their class, and functions that return an array's memory and short description.
 
     `gradient` returns an array's gradient if Python's garbage collector cannot see it, None without one. `is_pythons`
     returns whether only Python references, apart from a given number, keep alive arrays that share memory. `saved`
     returns what an array keeps for its backward pass. `shards` returns the further pieces of an array with parts on
-    several cards.
+    several cards. `taped` returns what tapes keep for backward passes, given the pieces that are listed already,
+    each by device, region and offset. `is_variable` returns whether an array is a variable's. `variables` are other
+    classes that `holding` accepts.
     """
 
     library: str
@@ -60,6 +69,9 @@ class Arrays(NamedTuple):
     is_pythons: Callable[[Sequence[Any], int], bool] = lambda arrays, held_elsewhere: False
     saved: Callable[[Any], SavedTensors] = lambda array: SavedTensors(0, [])
     shards: Callable[[Any], Sequence[Holding]] = lambda array: ()
+    taped: Callable[[Collection[tuple[str, int, int]]], Kept | None] = lambda listed: None
+    is_variable: Callable[[Any], bool] = lambda array: False
+    variables: tuple[type, ...] = ()
 
     def pieces(self, array: Any) -> list[Holding]:
         """Returns all pieces of memory that an array holds; the first one represents the array."""

@@ -9,6 +9,7 @@ from typing import NamedTuple
 from nbtf._frameworks import FRAMEWORKS, library_name
 from nbtf._frameworks.base import Activity, Framework, Pool
 from nbtf._frameworks.importing import on_import, on_new_threads
+from nbtf._frameworks.unwatched import UNWATCHED
 from nbtf._runtime.expectations import MemoryUse
 
 SINCE_START = "of the whole process: {} reports no peak for a block"
@@ -25,7 +26,8 @@ class _Watched(NamedTuple):
 class FrameworkWatch:
     """Observes every library that is imported at its start or later.
 
-    It covers the thread on which it starts, and threads that start meanwhile.
+    It covers the thread on which it starts, and threads that start meanwhile. Libraries that cannot be watched count as
+    long as they are imported before the end; see `Unwatched` for the rule.
     """
 
     def __init__(self) -> None:
@@ -68,11 +70,19 @@ class FrameworkWatch:
     def stop(self) -> None:
         """Stops, in reverse order; further calls do nothing."""
         try:
+            self._watched = self._all()
             self._memory = self.memory()
         finally:
             while self._undo:
                 self._undo[-1]()
                 self._undo.pop()
+
+    def _all(self) -> list[_Watched]:
+        """Returns the observed libraries and, until the end, those imported so far that cannot be watched."""
+        if self._memory is not None:
+            return self._watched
+        libraries = [library for framework in UNWATCHED if (library := framework.imported()) is not None]
+        return [*self._watched, *[_Watched(library, library.activity(), {}) for library in libraries]]
 
     def memory(self) -> list[MemoryUse]:
         """Returns the libraries' memory use on each card, up to the end or until now."""
@@ -82,11 +92,19 @@ class FrameworkWatch:
 
     def unrecorded(self, without: Collection[str]) -> list[str]:
         """Returns descriptions of work that was not recorded; `without` names modules to leave out."""
-        return _sentences(self._watched, without, lambda activity: activity.work())
+        return _sentences(self._all(), without, lambda activity: activity.work())
+
+    def unrecorded_by_library(self) -> dict[str, list[str]]:
+        """Returns descriptions of work that was not recorded, by the name of the library's module."""
+        return _by_library(self._all(), lambda activity: activity.work())
+
+    def unmeasured_by_library(self) -> dict[str, list[str]]:
+        """Returns why the memory of libraries is unknown, by the name of the library's module."""
+        return _by_library(self._all(), lambda activity: activity.unmeasured())
 
     def silence(self) -> str:
         """Returns why a recording may be empty: the libraries that worked, and how to record them; else nothing."""
-        works = [(watched.activity.work(), watched.activity.recorder) for watched in self._watched]
+        works = [(watched.activity.work(), watched.activity.recorder) for watched in self._all()]
         texts = [
             f"{work}.{f' In a program {recorder} records its ops.' if recorder else ''}"
             for work, recorder in works
@@ -96,7 +114,13 @@ class FrameworkWatch:
 
     def unmeasured(self, without: Collection[str]) -> list[str]:
         """Returns the libraries whose memory is unknown, and why; `without` names modules to leave out."""
-        return _sentences(self._watched, without, lambda activity: activity.unmeasured())
+        return _sentences(self._all(), without, lambda activity: activity.unmeasured())
+
+
+def _by_library(watched: list[_Watched], ask: Callable[[Activity], str | None]) -> dict[str, list[str]]:
+    modules = {each.library.module_name: each for each in watched}
+    sentences = {name: _sentences([each], (), ask) for name, each in modules.items()}
+    return {name: texts for name, texts in sentences.items() if texts}
 
 
 def _sentences(watched: list[_Watched], without: Collection[str], ask: Callable[[Activity], str | None]) -> list[str]:
@@ -118,7 +142,7 @@ def _memory(watched: _Watched) -> list[MemoryUse]:
         peak = 0 if peaks is None else peaks.get(pool.device, 0)
         if pool.peak is not None:
             peak = max(peak, pool.peak)
-            if pool_before is not None and pool_before.peak == pool.peak > max(start, pool.in_use):
+            if peaks is None and pool_before is not None and pool_before.peak == pool.peak > max(start, pool.in_use):
                 note = SINCE_START.format(watched.library.name)
         elif peaks is None:
             peak, note = pool.reserved, f"what {watched.library.name} has reserved on the card: it reports no peak"

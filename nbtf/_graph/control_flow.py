@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 from nbtf._graph.composite import Composite
@@ -162,22 +163,39 @@ def cond(pred: Any, true_fn: Callable[[], Any], false_fn: Callable[[], Any]) -> 
 
 def case(pairs: Sequence[Any], default: Callable[[], Any] | None, exclusive: bool) -> Any:
     """Returns the result of the function with the first true condition; all functions are traced."""
-    chosen = default
-    conditions = stack([condition for condition, _ in pairs])
-    if exclusive:
-        text = several_match([condition.name for condition, _ in pairs])
-        Assert(reduce_sum(cast(conditions, int32)) < 2, [text, conditions], len(pairs))
-    if chosen is None:
-        chosen = pairs[-1][1]
-        Assert(reduce_any(conditions), [NO_MATCH, conditions], len(pairs))
-        pairs = pairs[:-1]
-    for condition, function in reversed(pairs):
-        chosen = _either(condition, function, chosen)
+    chosen, _ = first_true(pairs, default, exclusive, cond, Assert)
     return chosen()
 
 
-def _either(pred: Any, function: Callable[[], Any], otherwise: Callable[[], Any]) -> Callable[[], Any]:
-    return lambda: cond(pred, function, otherwise)
+def first_true(
+    pairs: Sequence[Any],
+    default: Callable[[], Any] | None,
+    exclusive: bool,
+    choose: Callable[..., Any],
+    check: Callable[..., Any],
+) -> tuple[Callable[[], Any], list[Any]]:
+    """Returns a function that adds nested conditions to the graph, and the nodes that check the conditions.
+
+    Args:
+      pairs: conditions and functions.
+      default: function for no true condition; None makes that an error.
+      exclusive: whether several true conditions are an error.
+      choose: `cond` of the graph.
+      check: `Assert` of the graph.
+    """
+    conditions = [as_tensor(condition) for condition, _ in pairs]
+    checks: list[Any] = []
+    holds: Any = stack(conditions) if exclusive or default is None else None
+    if exclusive:
+        text = several_match([condition.name for condition in conditions])
+        checks.append(check(reduce_sum(cast(holds, int32)) < 2, [text, holds], len(pairs)))
+    if default is None:
+        checks.append(check(reduce_any(holds), [NO_MATCH, holds], len(pairs)))
+        *pairs, (_, default) = pairs
+    chosen: Any = default
+    for condition, function in reversed(pairs):
+        chosen = partial(choose, condition, function, chosen)
+    return chosen, checks
 
 
 def switch_case(index: Any, functions: Sequence[Callable[[], Any]]) -> Any:
@@ -285,7 +303,7 @@ def while_loop(
       TypeError: if a variable changes its dtype.
       ValueError: if a variable changes its shape, or if the structure changes.
     """
-    starts: Any = map_structure(_as_start, loop_vars)
+    starts: Any = map_structure(as_start, loop_vars)
 
     def packed(values: Sequence[Any]) -> Any:
         pairs = zip(flatten(loop_vars), values, strict=True)
@@ -304,12 +322,13 @@ def while_loop(
     assert_same_structure([*starts], results)
     owned = [body_block.convert_result(leaf) for leaf in flatten(results)]
     for tensor, spec, result in zip(tensors, specs, owned, strict=True):
-        _check_turn(tensor, spec, result)
+        check_turn(tensor, spec, result)
     body_block.finish(owned)
     return packed(repeat(test_block, body_block, tensors, specs, limit))
 
 
-def _as_start(value: Any) -> Any:
+def as_start(value: Any) -> Any:
+    """Returns the initial value of a loop's variable as a tensor."""
     return as_tensor(flow_of(value))
 
 
@@ -317,7 +336,8 @@ def _flat_shapes(shapes: Any) -> list[Any]:
     return [leaf.shape if hasattr(leaf, "shape") else leaf for leaf in flatten(shapes)]
 
 
-def _check_turn(start: Any, spec: Spec, result: GraphTensor) -> None:
+def check_turn(start: Any, spec: Spec, result: GraphTensor) -> None:
+    """Raises an error if a loop's variable has another dtype or shape after an iteration."""
     shape, dtype = spec
     name = start.name if start.__class__ is GraphTensor else "Const:0"
     if result._dtype is not dtype:

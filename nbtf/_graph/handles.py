@@ -50,6 +50,20 @@ def function_graph() -> Any:
 # Specs
 
 
+class CompositeSpec:
+    """The spec of a value that is not a single tensor. Specs of the same class are equal if their texts are equal."""
+
+    def is_compatible_with(self, spec_or_value: Any) -> bool:
+        """Returns whether a value, or one with another spec, has an equal spec."""
+        return self == getattr(spec_or_value, "_type_spec", spec_or_value)
+
+    def __eq__(self, other: object) -> bool:
+        return other.__class__ is self.__class__ and repr(other) == repr(self)
+
+    def __hash__(self) -> int:
+        return hash(repr(self))
+
+
 def tensor_like(shape: ShapeLike, dtype: DType) -> GraphTensor:
     """Returns a tensor for a spec; only its dtype and shape matter."""
     return GraphTensor(_SPECS, dtype, TensorShape(shape))

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple, Self
 
 from nbtf._graph.handles import (
     HANDLE,
+    CompositeSpec,
     function_graph,
     handle_of,
     object_of,
@@ -199,7 +200,7 @@ class ElementIterator:
         raise NotImplementedError
 
 
-class IteratorSpec:
+class IteratorSpec(CompositeSpec):
     """The spec of an iterator argument, with the spec of its elements."""
 
     def __init__(self, iterator_class: type[ElementIterator], element_spec: Any) -> None:
@@ -212,26 +213,11 @@ class IteratorSpec:
         """The class of the iterator."""
         return self.iterator_class
 
-    def is_compatible_with(self, spec_or_value: Any) -> bool:
-        """Returns whether an iterator, or one described by another spec, has such elements."""
-        return self == getattr(spec_or_value, "_type_spec", spec_or_value)
-
     def _stand_in(self) -> ElementIterator:
         return self._put_together([tensor_like((), variant)])
 
     def _put_together(self, items: Sequence[Any]) -> ElementIterator:
         return self.iterator_class.of_handle(items[0], self.element_spec)
-
-    def __eq__(self, other: object) -> bool:
-        """Returns whether class and element specs are equal."""
-        return isinstance(other, IteratorSpec) and (self.iterator_class, self.element_spec) == (
-            other.iterator_class,
-            other.element_spec,
-        )
-
-    def __hash__(self) -> int:
-        """Returns the hash of the spec's text."""
-        return hash(repr(self))
 
     def __repr__(self) -> str:
         """Returns `IteratorSpec(TensorSpec(shape=(), dtype=tf.int64, name=None),)`."""

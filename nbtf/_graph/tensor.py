@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from nbtf._graph.lengths import LengthsShape
 from nbtf._graph.reference_types import Link, shown_dtype
+from nbtf._runtime.attributes import reads
 from nbtf._runtime.operator_types import Operators
 from nbtf._runtime.scopes import SCOPE
 from nbtf._runtime.tensor import Absent
@@ -71,10 +72,7 @@ class GraphTensor(Operators[Any]):
         assert self._node is not None
         return self._node
 
-    @property
-    def graph(self) -> SymbolicGraph:
-        """The graph that it belongs to."""
-        return self._graph
+    graph: SymbolicGraph = reads("_graph", "The graph that it belongs to.")
 
     @property
     def name(self) -> str:
@@ -101,15 +99,9 @@ class GraphTensor(Operators[Any]):
             )
         return self._shape
 
-    @property
-    def ndim(self) -> int | None:
-        """The number of its axes, or None."""
-        return self.shape.rank
+    ndim: int | None = reads("shape.rank", "The number of its axes, or None.")
 
-    @property
-    def device(self) -> str:
-        """The device that its node requests."""
-        return self.op.device
+    device: str = reads("op.device", "The device that its node requests.")
 
     def get_shape(self) -> TensorShape:
         """Returns `shape`."""

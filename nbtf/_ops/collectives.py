@@ -9,7 +9,8 @@ from nbtf._devices.base import Spec
 from nbtf._devices.collectives import AUTO
 from nbtf._ops.math.arithmetic import AddN
 from nbtf._ops.op import Gradients, op
-from nbtf._runtime.device import device
+from nbtf._runtime.device import placed
+from nbtf._runtime.placement import STRATEGY_REDUCTION
 from nbtf._runtime.tape import Call
 from nbtf._runtime.tensor import Tensor
 from nbtf._types import NUMBERS
@@ -45,6 +46,6 @@ def all_reduce(tensors: Sequence[Tensor], devices: Sequence[str], algorithm: str
     """
     sums: list[Tensor] = []
     for name in devices:
-        with device(name):
+        with placed(name, STRATEGY_REDUCTION):
             sums.append(CollectiveReduceV2(sums[:1] or list(tensors), algorithm=algorithm))
     return sums

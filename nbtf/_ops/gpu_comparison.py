@@ -7,7 +7,8 @@ from time import perf_counter
 from nbtf._ops.arrays.creation import ones
 from nbtf._ops.linalg.products import matmul
 from nbtf._runtime.context import CURRENT
-from nbtf._runtime.device import device
+from nbtf._runtime.device import placed
+from nbtf._runtime.placement import CALLED
 
 _SIDE = 1024
 _TIMES = 5
@@ -24,7 +25,7 @@ def _seconds_of_a_product(name: str) -> float:
     """Returns the shortest time of several runs, since the first runs load libraries."""
     target = next(candidate for candidate in CURRENT.context.devices.devices if candidate.short_name == name)
     times: list[float] = []
-    with device(name):
+    with placed(name, CALLED):
         x = ones([_SIDE, _SIDE])
         for _ in range(_TIMES):
             target.synchronize()

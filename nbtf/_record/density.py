@@ -37,7 +37,7 @@ class Density:
     [0.5, 0.25]
     """
 
-    __slots__ = ("_bins", "exponent", "origin")
+    __slots__ = ("bins", "exponent", "origin")
 
     def __init__(self, origin: float = 0.0, exponent: int = -60, bins: Mapping[Lane, Numbers] | None = None) -> None:
         """Stores bins.
@@ -49,7 +49,7 @@ class Density:
         """
         self.origin: float = origin
         self.exponent: int = exponent
-        self._bins: Mapping[Lane, Numbers] = bins or {}
+        self.bins: Mapping[Lane, Numbers] = bins or {}
 
     @property
     def width(self) -> float:
@@ -68,7 +68,7 @@ class Density:
         >>> busy.lanes
         (('GPU:0', 'forward'),)
         """
-        return tuple(self._bins)
+        return tuple(self.bins)
 
     @property
     def end(self) -> float:
@@ -78,7 +78,7 @@ class Density:
         >>> busy.origin, busy.end >= 1.25
         (0, True)
         """
-        return self.origin + self.width * max([len(bins) for bins in self._bins.values()], default=0)
+        return self.origin + self.width * max([len(bins) for bins in self.bins.values()], default=0)
 
     def busy(self, lane: Lane, edges: Iterable[float]) -> list[float]:
         """Returns the busy seconds of a device and phase between each two consecutive times.
@@ -92,7 +92,7 @@ class Density:
         [0.25, 0.5]
         """
         moments = np.array([*edges], np.float64)
-        bins = self._bins.get(lane)
+        bins = self.bins.get(lane)
         if bins is None:
             return [0.0] * max(0, len(moments) - 1)
         until = np.concatenate(([0.0], np.cumsum(bins)))
@@ -112,7 +112,7 @@ class Density:
         spans = {lane: np.array(numbers, np.float64).reshape(-1, 2).T for lane, numbers in work.items()}
         end = max([float((starts + seconds).max()) for starts, seconds in spans.values()])
         begin = min([float(starts.min()) for starts, _ in spans.values()])
-        empty = not self._bins
+        empty = not self.bins
         origin = math.floor(begin) if empty else min(self.origin, begin)
         exponent = self.exponent
         while (end - origin) / 2.0**exponent > _MOST:
@@ -121,17 +121,17 @@ class Density:
 
     def _widened(self, origin: float, exponent: int) -> Density:
         """Returns the same density with wider bins and an earlier origin."""
-        if not self._bins:
+        if not self.bins:
             return Density(origin, exponent)
         ahead = math.ceil((self.origin - origin) / 2.0**exponent)
         bins = {
             lane: np.concatenate((np.zeros(ahead), _folded(values, exponent - self.exponent)))
-            for lane, values in self._bins.items()
+            for lane, values in self.bins.items()
         }
         return Density(self.origin - ahead * 2.0**exponent, exponent, bins)
 
     def _added(self, spans: Mapping[Lane, Any]) -> Density:
-        bins = dict(self._bins)
+        bins = dict(self.bins)
         for lane, (starts, seconds) in spans.items():
             first, added = _binned(starts - self.origin, seconds, self.width)
             earlier_bins = bins.get(lane, np.zeros(0))

@@ -98,9 +98,10 @@ class OpPlaced(NamedTuple):
 
 
 class OpExecuted(NamedTuple):
-    """An op has run. `timing` is the meaning of `seconds`: `finished`, `launch` or `modelled`.
+    """An op has run. `timing` is the meaning of `seconds`: `finished`, `launch`, `modelled` or `unknown`.
 
-    `start` is in modelled seconds since the recording began; None if the time was measured.
+    `start` is in seconds since the recording began: modelled ones, or measured ones if a profiler's trace was read.
+    It is None if only the end was measured.
 
     >>> _ = tf.runtime.simulate_gpus(1, memory="1GiB")
     1 simulated GPU (Tesla V100-SXM2-16GB, 1 GiB): NumPy on this computer's CPU. No GPU is used.

@@ -14,7 +14,7 @@ import numpy as np
 from nbtf._devices.sites import NO_PLACE, Site
 from nbtf._record.events import Allocated, Copied, Event, Freed, OpExecuted, OpPlaced, Reason
 from nbtf._record.memory import site_of_label
-from nbtf._record.rows import SUBJECT, EventSubject, OpSubject, Row, note_of_event, place_of
+from nbtf._record.rows import SUBJECT, EventSubject, Row, note_of_event, place_of
 from nbtf._record.table import Block, Facts
 from nbtf._record.table import Fact as RowFact
 
@@ -108,7 +108,7 @@ class _Columns:
         first_rows = np.full(len(facts), len(rows))
         first_rows[rows["fact"][::-1]] = np.arange(len(rows))[::-1]
         positions, own_starts, own_seconds = np.full(len(facts), -1), *np.full((2, len(facts)), nan)
-        is_modelled, is_at_end = np.zeros((2, len(facts)), bool)
+        is_modelled, is_at_end, is_stamped = np.zeros((3, len(facts)), bool)
         for number in first_rows.argsort(kind="stable")[: np.count_nonzero(first_rows < len(rows))].tolist():
             row = block.row(int(first_rows[number]), facts)
             key = id(row[SUBJECT]), id(facts[number][1])
@@ -119,6 +119,7 @@ class _Columns:
             if position >= 0:
                 event, lanes = self.facts[position].event, row[SUBJECT].lanes
                 is_modelled[number], is_at_end[number] = lanes is not None, isinstance(event, OpExecuted)
+                is_stamped[number] = row[SUBJECT].is_stamped
                 own_starts[number] = getattr(event, "start", None)
                 own_seconds[number] = getattr(event, "seconds", 0.0) if lanes is None else lanes[1]
         table, fact, row_seconds = np.empty(len(rows), _WORK), rows["fact"], rows["seconds"]
@@ -126,6 +127,7 @@ class _Columns:
         table["fact"], table["time"] = positions[fact], rows["time"]
         table["seq"] = np.where(is_at_end[fact], rows["number"], rows["first"])
         table["start"] = np.where(is_modelled[fact] & is_set, row_seconds, own_starts[fact])
+        table["start"] = np.where(is_stamped[fact], rows["began"], table["start"])
         table["seconds"] = np.where(is_modelled[fact] | ~is_set, own_seconds[fact], row_seconds)
         self.tables.append(table)
         for number, messages in block.messages.items():
@@ -145,7 +147,7 @@ class _Columns:
             elif isinstance(subject, EventSubject) and isinstance(event, OpExecuted):
                 placed = self._placed.get((event.op, event.device, event.site))
                 reason = placed.pop() if placed else None
-            if isinstance(event, OpExecuted | Copied) or (isinstance(subject, OpSubject) and event is events[-1]):
+            if isinstance(event, OpExecuted | Copied) or (subject.is_op and event is events[-1]):
                 position = len(self.facts)
                 self.facts.append(Fact(event, reason))
         return position

@@ -64,6 +64,16 @@ class Scene(NamedTuple):
         return self.first <= event.seq and (self.last is None or event.seq <= self.last)
 
 
+class State(NamedTuple):
+    """The content of a recorder: its blocks of events, and what it has counted."""
+
+    capacity: int
+    blocks: tuple[Block, ...]
+    totals: Totals
+    densities: Densities
+    scenes: tuple[Scene, ...]
+
+
 def _nothing() -> None:
     """Collects nothing: default for recorders that are not registered."""
 
@@ -114,6 +124,31 @@ class Recorder:
         self._machine = 1
         self.machine_first = 0
         """The smallest event number since the last restart."""
+
+    @classmethod
+    def of(cls, state: State) -> Recorder:
+        """Returns a recorder with the content of another one.
+
+        >>> recorder = tf.runtime.Recorder()
+        >>> stop = tf.runtime.start_recorder(recorder)
+        >>> c = tf.add(1.0, 2.0)
+        >>> stop()
+        >>> tf.runtime.Recorder.of(recorder.state()).snapshot().placed
+        3
+        """
+        recorder = cls(state.capacity)
+        recorder._blocks, recorder._totals, recorder._densities = state.blocks, state.totals, state.densities
+        recorder._scenes.extend(state.scenes)
+        return recorder
+
+    def state(self) -> State:
+        """Returns everything recorded so far; the parts are never changed.
+
+        >>> tf.runtime.Recorder().state().capacity
+        1000000
+        """
+        totals, _ = self._look()
+        return State(self._capacity, self._blocks, totals, self._densities, self.scenes)
 
     # Scenes
 

@@ -63,6 +63,10 @@ class Subject:
     devices: tuple[str, ...] = ()
     """The devices that work on it, if its time is measured."""
     is_copy: bool = False
+    is_op: bool = False
+    """Whether it is an op with its placement, rather than a copy, a mark or an event from elsewhere."""
+    is_stamped: bool = False
+    """Whether its rows have the measured start in place of the time of the begin; only rows read from files have."""
     is_entry = False
     """Whether it is the subject of memory entries; see `memory.py`."""
     count: int = 1
@@ -108,6 +112,7 @@ class OpSubject(Subject):
 
     __slots__ = ("_arguments", "count", "device", "devices", "lanes", "outputs", "pieces", "reason")
     reported = 1
+    is_op = True
 
     def __init__(
         self,
@@ -134,7 +139,7 @@ class OpSubject(Subject):
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Returns how to create it again."""
-        return OpSubject, self._arguments
+        return type(self), self._arguments
 
     def events(self, row: Row, start: float | None = None) -> Sequence[Event]:
         """Returns its placement and its end."""
@@ -146,6 +151,13 @@ class OpSubject(Subject):
             return [placed]
         timed = runner.time_of(op, (), (), seconds) if self.lanes is None else (self.lanes[1], "modelled")
         return [placed, _executed((op.type, device.name, self.outputs, *timed, last, now, *site_fields, start))]
+
+
+class LateOpSubject(OpSubject):
+    """An op of a library that reports its ops only after they ran."""
+
+    __slots__ = ()
+    reported = 0
 
 
 class _ConstantSubject(Subject):
@@ -233,15 +245,18 @@ def subject_of_op(
 # Memory of devices that report only how much is in use
 
 
-class _OwnPieces:
+class OwnPieces:
     """Subject of the memory entries that the log itself writes, of devices without a journal; see `memory.py`."""
 
     __slots__ = ("holder", "memory")
     lanes, count, is_entry, is_request = None, 1, True, False
     library = ""
 
-    def __init__(self, memory: Memory, holder: str) -> None:
-        """Stores the account that the memory is allocated from, and the name of the device that tracks it."""
+    def __init__(self, memory: Memory | None, holder: str) -> None:
+        """Stores the account that the memory is allocated from, and the name of the device that tracks it.
+
+        The account of entries that were read from a file is None.
+        """
         self.memory, self.holder = memory, holder
 
     @property
@@ -251,7 +266,7 @@ class _OwnPieces:
 
     def entries(self, outputs: Sequence[OutputSpec], call_site: CallSite) -> list[Any]:
         """Returns the entries of results that have just been allocated; they have a call site in place of a label."""
-        in_use, pool = self.memory.level()
+        in_use, pool = (0, 0) if self.memory is None else self.memory.level()
         entries: list[Any] = []
         for output in outputs:
             if output.nbytes:
@@ -264,11 +279,11 @@ class _OwnPieces:
         return Allocated(self.holder, nbytes, in_use, pool, number, now, *place_of(call_site))
 
 
-def _own_pieces(device: Device) -> _OwnPieces | None:
+def _own_pieces(device: Device) -> OwnPieces | None:
     """Returns the subject of entries about a device's memory; None if its memory is not tracked, or by a journal."""
-    if device.memory is None or device.tells_pieces:
+    if device.tells_pieces or device.memory is None:
         return None
-    return _subject_of((device,), _OwnPieces, device.memory, device.name)
+    return _subject_of((device,), OwnPieces, device.memory, device.name)
 
 
 # Copies and reports of other libraries

@@ -45,11 +45,9 @@ _SEQ = attrgetter("seq")
 
 _IN_USE, _POOL, _REGION, _ADDRESS, _CHARGED, _REQUESTED, _LABEL = range(2, ENTRY)
 
-_ROWS = np.dtype(
-    [("fact", "u4"), ("number", "i8"), ("first", "i8"), ("time", "f8"), ("began", "f8"), ("seconds", "f8")]
-)
+ROWS = np.dtype([("fact", "u4"), ("number", "i8"), ("first", "i8"), ("time", "f8"), ("began", "f8"), ("seconds", "f8")])
 """`seconds` is the start on the modelled clock if the subject has `lanes`; otherwise measured, or nan."""
-_ENTRIES = np.dtype([("fact", "u4"), ("number", "i8"), ("in_use", "i8"), ("address", "i8")])
+ENTRIES = np.dtype([("fact", "u4"), ("number", "i8"), ("in_use", "i8"), ("address", "i8")])
 
 Fact: TypeAlias = "tuple[Any, ...]"
 """The common part of many rows: their subject and call site.
@@ -127,7 +125,7 @@ class Block:
         subjects, call_sites = rows[SUBJECT::ROW], rows[WHERE::ROW]
         fact_numbers = facts.numbers_of(zip(subjects, map(id, call_sites), strict=True), subjects, call_sites)
         columns = [rows[at::ROW] for at in (NUMBER, FIRST, TIME, BEGAN, SECONDS)]
-        table = _in_order(_array(_ROWS, fact_numbers, columns))
+        table = _in_order(_array(ROWS, fact_numbers, columns))
         lanes = [fact[SUBJECT].lanes for fact in facts.listed]
         if any(lanes):
             is_modelled = np.array([each is not None for each in lanes])[table["fact"]]
@@ -138,7 +136,7 @@ class Block:
         columns = [entries[at::ENTRY] for at in (NUMBER, _IN_USE, _ADDRESS)]
         counts = np.array([fact[SUBJECT].count for fact in facts.listed])
         events = int(counts[table["fact"]].sum()) + len(fact_numbers)
-        return cls(table, _array(_ENTRIES, fact_numbers, columns), facts.listed, messages, events)
+        return cls(table, _array(ENTRIES, fact_numbers, columns), facts.listed, messages, events)
 
     def followed_by(self, block: Block) -> Block:
         """Returns a block of the rows of both, which share their list of facts."""

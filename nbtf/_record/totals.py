@@ -35,7 +35,8 @@ Ways = dict[tuple[str, str], int]
 class Snapshot(NamedTuple):
     """The state of a recorder at one moment. Totals count everything observed; `events` are the last of `heard` events.
 
-    `ops` counts by (op, device, reason), and `nbytes` sums the bytes of the results. `copies` counts by (source,
+    `ops` counts by (op, device, reason), and `nbytes` sums the bytes of the results. `unsized` counts ops whose results
+    have an unknown size, such as the nodes of a function that another library runs. `copies` counts by (source,
     target), and `copied_bytes` sums their bytes. `moves` and `moved_bytes` count only copies of tensors, without
     uploads and reads of values; `small_moves` and `small_moved_bytes` are those under 4 KiB. `small_copies` and
     `small_copied_bytes` are all copies under 4 KiB.
@@ -68,6 +69,7 @@ class Snapshot(NamedTuple):
     small_copied_bytes: Ways
     traces: tuple[Traced, ...]
     library_peaks: dict[tuple[str, str], int]
+    unsized: Ops
 
     @property
     def placed(self) -> int:
@@ -220,7 +222,7 @@ def _difference(total: Any, earlier_total: Any) -> Any:
     }
 
 
-_EMPTY: dict[str, Any] = Snapshot(0, (), {}, 0, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, (), {})._asdict()
+_EMPTY: dict[str, Any] = Snapshot(0, (), {}, 0, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, (), {}, {})._asdict()
 _COUNTED = [name for name, value in _EMPTY.items() if value == {}]
 
 
@@ -269,9 +271,7 @@ class Totals:
             elif isinstance(event, OpExecuted):
                 fields["executed"] += times
                 if placed is not None:
-                    fields["nbytes"][placed] += times * sum(output.nbytes for output in event.outputs)
-                    if event.timing == "modelled":
-                        fields["modelled"][placed] += times * event.seconds
+                    self._add_end(placed, event, times)
             elif isinstance(event, Allocated):
                 fields["allocations"][event.device] += times
                 self._reach(event.device, event.in_use, event.library)
@@ -281,6 +281,14 @@ class Totals:
                     fields[nbytes][event.source, event.target] += times * event.nbytes
             elif isinstance(event, Traced):
                 fields["traces"] += (event,)
+
+    def _add_end(self, placed: tuple[str, str, Reason], event: OpExecuted, times: int) -> None:
+        fields = self._fields
+        fields["nbytes"][placed] += times * sum(output.nbytes for output in event.outputs)
+        if event.timing == "unknown" and not event.outputs:
+            fields["unsized"][placed] += times
+        if event.timing == "modelled":
+            fields["modelled"][placed] += times * event.seconds
 
     def _reach(self, device: str, in_use: int, library: str) -> None:
         peaks, key = ("library_peaks", (library, device)) if library else ("peaks", device)

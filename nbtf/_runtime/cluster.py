@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from nbtf._devices.base import Device
+from nbtf._own_name import own_name
 from nbtf._runtime.configuration import PhysicalDevice
 from nbtf._runtime.context import Context
 from nbtf.errors import AbortedError
@@ -35,12 +36,12 @@ def leave(context: Context, devices: Sequence[Device]) -> None:
 def disconnect(context: Context) -> None:
     """Ends the program's sessions with tasks. The tasks drop its tensors, and using one raises an error."""
     if context.cluster is not None:
-        context.cluster.end(AbortedError(_RESTARTED))
+        context.cluster.end(AbortedError(_RESTARTED.format(own_name())))
 
 
 _RESTARTED = (
-    "This tensor was on a task of a cluster. tf.runtime.restart() ended the session there, and the tensor is lost. "
-    "Connect again with tf.config.experimental_connect_to_cluster, then recreate the tensor."
+    "This tensor was on a task of a cluster. {0}.runtime.restart() ended the session there, and the tensor is lost. "
+    "Connect again with {0}.config.experimental_connect_to_cluster, then recreate the tensor."
 )
 
 

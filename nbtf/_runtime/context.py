@@ -119,18 +119,18 @@ class Context:
         self, op: Placeable, dtypes: tuple[DType, ...], pinned_to: Device | None, scope: Scope | None
     ) -> tuple[Device, Reason]:
         """Chooses the device for an op in a scope."""
-        request, replica = (None, None) if scope is None else (scope.request, scope.replica)
+        request = None if scope is None else scope.request
         if scope is not None and scope.placed is not None:
             return scope.placed
         placed = self._placed  # read before the machine, so that a stale decision goes into a discarded dictionary
         cell = self.device_scopes.of_cell() if self.device_scopes.cells else None
-        key = (op, dtypes, pinned_to, "" if request is None else request.name, replica, cell)
+        key = (op, dtypes, pinned_to, request and (request.name, request.reason), cell)
         placement = placed.get(key)
         if placement is None:
             if len(placed) > _REMEMBERED:
                 placed.clear()
             machine = (self.machine or self.freeze())._replace(cell=cell)
-            placement = placed[key] = place_op(op, dtypes, pinned_to, request, replica, machine)
+            placement = placed[key] = place_op(op, dtypes, pinned_to, request, machine)
         return placement
 
     def freeze(self) -> Machine:
@@ -225,7 +225,7 @@ class Context:
 
     def set_cell_device(self, name: str) -> Callable[[], None]:
         """Makes a device the outermost scope of this thread; returns an undo that works from any thread."""
-        cell = (threading.get_ident(), merged(without_cuda(name), None))
+        cell = (threading.get_ident(), merged(without_cuda(name), None, Reason("cell")))
         with self._lock:
             self._open_cells([*self.device_scopes.opened, cell])
 
@@ -243,7 +243,9 @@ class Context:
 
     def set_default_device(self, name: str | None) -> None:
         """Places ops on a device if the program requests none."""
-        self.change(default_device=None if name is None else merged(without_cuda(name), None))
+        self.change(
+            default_device=None if name is None else merged(without_cuda(name), None, Reason("session default"))
+        )
 
     def list_logical(self, device_type: str | None = None) -> list[LogicalDevice]:
         """Returns the logical devices, CPUs first."""

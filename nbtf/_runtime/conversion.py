@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from nbtf._devices.base import Device, Label, buffer_of
+from nbtf._devices.base import Device, Label, buffer_of, label_of
 from nbtf._devices.sites import CallSite, find_call_site
 from nbtf._record.events import Reason
 from nbtf._record.rows import Begun, next_number, note_of_copy, subject_of_op
@@ -30,6 +30,7 @@ class EagerConst:
 
     type = "_EagerConst"
     kernel: Any = None
+    function: str | None = None
     host_inputs: Mapping[str, Any] = MappingProxyType({})
     shares_memory = True
     """The copy to a device allocates the memory; the op itself allocates nothing."""
@@ -162,9 +163,7 @@ def constant_of(array: np.ndarray[Any, Any], dtype: DType, value: Any = None, re
         scope = current_scope()
         if scope is not None and scope.graph is not None:
             return scope.graph.constant(array, dtype, value, requested)
-    context = CURRENT.context
-    placed = context.place_op(EAGER_CONST, (dtype,), None, scope)
-    return _placed(_Number(array, dtype, placed, context.constants.key(value, requested, placed[0], scope)), scope)
+    return _placed(_decided(array, dtype, value, requested, scope), scope)
 
 
 class _Number(NamedTuple):
@@ -172,9 +171,22 @@ class _Number(NamedTuple):
 
     array: np.ndarray[Any, Any]
     dtype: DType
-    placed: tuple[Device, Reason]
+    device: Device
+    reason: Reason
     key: Any
     """The key under which listeners are notified of it once."""
+    label: Label
+    """The purpose of its memory while nothing listens."""
+    is_copied: bool
+    """Whether the device copies the array; if not, the program may write into what it gets."""
+
+
+def _decided(array: Any, dtype: DType, value: Any, requested: DType | None, scope: Scope | None) -> _Number:
+    context = CURRENT.context
+    device, reason = context.place_op(EAGER_CONST, (dtype,), None, scope)
+    key = context.constants.key(value, requested, device, scope)
+    label = Label(EAGER_CONST.type, dtype.name, array.shape)
+    return _Number(array, dtype, device, reason, key, label, not device.on_host and dtype not in HOST_DTYPES)
 
 
 def _number(value: float, requested: DType | None) -> Tensor:
@@ -191,21 +203,21 @@ def _number(value: float, requested: DType | None) -> Tensor:
         key += request_key(context, scope)
     number = decisions.get(key)
     if number is None:
-        array, dtype = host_array(value, requested)
-        placed = context.place_op(EAGER_CONST, (dtype,), None, scope)
-        number = _Number(array, dtype, placed, context.constants.key(value, requested, placed[0], scope))
+        number = _decided(*host_array(value, requested), value, requested, scope)
         remember(decisions, key, number)
-    array, dtype, (device, _), _ = number
-    if device is HERE.device:
-        return tensor_of(buffer_of(array.copy()), dtype, device)
-    if device.on_host or dtype in HOST_DTYPES:  # no device copies it, and the program may write into what it gets
-        number = number._replace(array=array.copy())
-    return _placed(number, scope)
+    if number.is_copied:
+        if not context.watched:
+            return tensor_of(number.device.put(number.array, number.label), number.dtype, number.device)
+        return _placed(number, scope)
+    array = number.array.copy()
+    if number.device is HERE.device:
+        return tensor_of(buffer_of(array), number.dtype, number.device)
+    return _placed(number._replace(array=array), scope)
 
 
 def _placed(number: _Number, scope: Scope | None) -> Tensor:
     """Puts a constant where placement decides; observers record `_EagerConst`, unless the scope is plain CPU:0."""
-    context, (array, dtype, (device, reason), key) = CURRENT.context, number
+    context, (array, dtype, device, reason, key, *_) = CURRENT.context, number
     silent = scope is not None and scope.request is not None and scope.request.name == context.host.name
     observed = context.watched and not silent and not (context.observers.functions and context.observers.telling)
     if key is None or not observed:
@@ -222,6 +234,10 @@ def _placed(number: _Number, scope: Scope | None) -> Tensor:
         context.constants.forget(events)
         raise
     return tensor
+
+
+_FRAMES = 3
+"""Stack frames from `put_constant` up to the caller of `constant_of` or `as_tensor`, all of which belong to nbtf."""
 
 
 def put_constant(
@@ -250,7 +266,7 @@ def put_constant(
     start = begin(context, op, device, reason, scope, {}, 0) if observed else None
     call_site = start[0] if start is not None else None
     if copied and not observed and context.observers.listening:
-        call_site = find_call_site(part_of(scope))
+        call_site = find_call_site(part_of(scope), _FRAMES)
     try:
         tensor = _put(op, array, dtype, device, host, call_site)
     except BaseException:
@@ -283,7 +299,7 @@ def _put(
         if host:
             tensor._host = True
         return tensor
-    return tensor_of(device.put(array, Label(op.type, dtype.name, array.shape, call_site)), dtype, device)
+    return tensor_of(device.put(array, label_of(op.type, dtype.name, array.shape, call_site)), dtype, device)
 
 
 def _tell(context: Context, op: EagerConst, tensor: Tensor, reason: Reason, start: Begun) -> None:

@@ -6,12 +6,13 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
-from nbtf._devices.base import Buffer, Device, Label, buffer_of
+from nbtf._devices.base import Buffer, Device, buffer_of, label_of
 from nbtf._devices.collectives import COLLECTIVE
 from nbtf._devices.sites import CallSite, find_call_site, warn
+from nbtf._own_name import own_name
+from nbtf._record.collectives import take_note_of_collective
 from nbtf._record.events import CopyKind
 from nbtf._record.rows import note_of_copy
-from nbtf._runtime.collectives import take_note_of_collective
 from nbtf._runtime.context import CURRENT, Context
 from nbtf._runtime.phases import part_of
 from nbtf._runtime.scopes import EMPTY, SCOPE
@@ -65,7 +66,7 @@ def check_current(context: Context, op: Reader, device: Device) -> None:
         if (departure := device.departure) is not None:
             raise type(departure)(None, None, departure.message)
         raise FailedPreconditionError(
-            f"An input of {op.type} was made on {device.name} before tf.runtime.restart(). "
+            f"An input of {op.type} was made on {device.name} before {own_name()}.runtime.restart(). "
             "Read it with .numpy() and create a new tensor from the result."
         )
 
@@ -117,7 +118,7 @@ def copy(
     copy_kind: CopyKind = "move",
 ) -> Buffer:
     """Copies a tensor to a device; notifies listeners unless `call_site` is None."""
-    label = Label("copy", tensor._dtype.name, tuple(tensor._array.shape), call_site)
+    label = label_of("copy", tensor._dtype.name, tuple(tensor._array.shape), call_site)
     if call_site is None or source is target:
         return target.copy_from(source, tensor, label)
     started = time.perf_counter()

@@ -10,7 +10,7 @@ import threading
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
-from nbtf._devices.base import Device, Spec
+from nbtf._devices.base import Device, Runnable, Spec
 from nbtf._record.events import Reason
 from nbtf._record.rows import OpSubject, subject_of_op
 from nbtf._runtime.context import Context
@@ -31,12 +31,9 @@ _SUBJECTS = 64
 """Maximum number of result shapes of one decision, which vary if they depend on values."""
 
 
-class OpRecord(Protocol):
+class OpRecord(Runnable, Protocol):
     """The parts of an op that the road needs; `_ops/op.py` defines them."""
 
-    type: str
-    kernel: Any
-    shares_memory: bool
     host_outputs: bool
     resource: bool
     host_inputs: Mapping[str, tuple[DType | None, DType | None]]
@@ -91,7 +88,7 @@ class Decision:
         self.inputs_are_there = inputs_are_there
         self.specs: list[Spec] | None = None
         """The results' specs; None if their sizes depend on values, or if the device does not account for memory."""
-        self.is_sized = self.runner.memory is None
+        self.is_sized = not self.runner.tells_pieces and self.runner.memory is None
         """Whether `specs` is decided; the first run decides it, because its errors belong to the run."""
         self._input_shapes: tuple[tuple[int, ...], ...] | None = None
         self._subjects: dict[Any, OpSubject] = {}
@@ -109,11 +106,15 @@ class Decision:
         if len(buffers) != 1 or len(dtypes) != 1:
             dtypes = op.output_dtypes(self.dtypes, self.attrs, len(buffers))
         tensors: list[Tensor] = []
-        for buffer, dtype in zip(buffers, dtypes, strict=True):
+        for buffer in buffers:
             tensor = Tensor()
-            tensor._array, tensor._dtype, tensor._device, tensor._watch = buffer._array, dtype, device, None
-            if buffer._allocation is not None:
-                tensor._allocation = buffer._allocation
+            tensor._array = buffer._array
+            tensor._dtype = dtypes[len(tensors)]
+            tensor._device = device
+            tensor._watch = None
+            allocation = buffer._allocation
+            if allocation is not None:
+                tensor._allocation = allocation
             if self.runner is not device:
                 tensor._host = True
             tensors.append(tensor)
@@ -121,7 +122,7 @@ class Decision:
 
     def subject(self, op: OpRecord, outputs: Sequence[Any]) -> OpSubject:
         """Returns the subject of the op's rows in the log, with its results' shapes."""
-        key = tuple([output._array.shape for output in outputs])
+        key: Any = outputs[0]._array.shape if len(outputs) == 1 else (None, *[each._array.shape for each in outputs])
         subject = self._subjects.get(key)
         if subject is None:
             if len(self._subjects) >= _SUBJECTS:
@@ -180,7 +181,7 @@ def decide(
 def request_key(context: Context, scope: Scope | None) -> tuple[Any, ...]:
     """Returns what distinguishes requests for a device: of a scope, and of the cell that runs in this thread."""
     cell = (threading.get_ident(),) if context.device_scopes.cells else ()
-    return cell if scope is None else (scope.request and scope.request.name, scope.replica, *cell)
+    return cell if scope is None else (scope.request and (scope.request.name, scope.request.reason), *cell)
 
 
 def remember(decisions: dict[Any, Any], key: Any, decision: object) -> None:
@@ -197,11 +198,9 @@ def key_of(attrs: Mapping[str, Any]) -> tuple[Any, ...] | None:
     -0.0.
     """
     values = (*attrs.values(),)
-    for value in values:
-        if value.__class__ not in _PLAIN:
-            break
-    else:
-        return *attrs, *values, *map(type, values)
+    classes = (*map(type, values),)
+    if _PLAIN.issuperset(classes):
+        return *attrs, *values, *classes
     key: list[Any] = [*attrs]
     for value in values:
         value_class = value.__class__

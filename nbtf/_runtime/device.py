@@ -8,6 +8,7 @@ from typing import Any, cast
 from weakref import ref
 
 from nbtf._devices.names import DeviceSpec
+from nbtf._record.events import Reason
 from nbtf._runtime.blocks import NOBODY_ELSE, close, leaving
 from nbtf._runtime.changes import ChangingBlock, changing
 from nbtf._runtime.configuration import LogicalDevice
@@ -97,6 +98,26 @@ class device(ChangingBlock):  # noqa: N801  # TensorFlow's name
                 scope.owner = None
             except ValueError:
                 close(scope)
+
+
+class placed(device):  # noqa: N801  # named like a block
+    """Runs nbtf's own ops on a device, with a reason that names what the program wrote instead of `tf.device`."""
+
+    __slots__ = ("_reason",)
+
+    def __init__(self, device_name: str, reason: Reason) -> None:
+        """Stores the full name and the reason."""
+        super().__init__(device_name)
+        self._reason = reason
+
+    def __enter__(self) -> None:
+        """Opens the block."""
+        if self._name.__class__ is not str:  # the block of a graph
+            super().__enter__()
+            return
+        scope = CURRENT.context.device_scopes.scope_of(self._name, self._reason)
+        self.enter(scope)
+        self._owner, self._token = scope.owner, None
 
 
 def _as_text(device: Any) -> Any:

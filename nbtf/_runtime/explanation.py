@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 from nbtf._devices.base import Device
 from nbtf._devices.names import short_name
 from nbtf._devices.sites import WORDING
+from nbtf._own_name import own_name
 from nbtf._record.events import OpPlaced, Reason, Rule, Site
 from nbtf._record.recorder import Recorder
 from nbtf._runtime.context import CURRENT, Context
@@ -49,7 +50,7 @@ class Explanation(NamedTuple):
         if self.op is None or self.reason is None:
             if self.recorded:
                 return "the recording of its creation is no longer available"
-            return "it was created outside a recording; use %load_ext nbtf or tf.runtime.recording()"
+            return f"it was created outside a recording; use %load_ext nbtf or {own_name()}.runtime.recording()"
         return in_words(self.op, self.device, self.reason).partition(": ")[2]
 
     @property
@@ -135,7 +136,7 @@ def _of_node(context: Context, tensor: Any) -> Explanation:
             return Explanation(*facts, f"{node} ({placed.op})", placed.reason, placed.site, True)
     raise ValueError(
         f"No recorded session run computed node '{node}'. Run it during a recording: use %load_ext nbtf or "
-        "tf.runtime.recording()."
+        f"{own_name()}.runtime.recording()."
     )
 
 

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 from nbtf._devices.backends import MemoryOptions, MemoryRequest, backend_of
 from nbtf._devices.base import GPU
 from nbtf._devices.cards import PhysicalGPU
+from nbtf._own_name import own_name
 from nbtf._runtime.configuration import Configuration, LogicalDeviceConfiguration, PhysicalDevice
 from nbtf.errors import AlreadyExistsError
 
@@ -148,5 +149,5 @@ def _mapped_twice(number: int, now: PhysicalDevice, previous: PhysicalDevice) ->
         "previously), which is not supported. This may be the result of providing different GPU configurations "
         "(ConfigProto.gpu_options, for example different visible_device_list) when creating multiple Sessions in the "
         "same process. This is not currently supported, see https://github.com/tensorflow/tensorflow/issues/19083\n"
-        "tf.runtime.restart() resets the devices without a new process."
+        f"{own_name()}.runtime.restart() resets the devices without a new process."
     )

@@ -32,24 +32,7 @@ class Holding(NamedTuple):
 
 
 def holding(value: Any) -> Holding | None:
-    """Returns the piece of device memory that a value holds. Only inspects: runs no code of the value.
-
-    Args:
-      value: a tensor or a variable; other objects hold no device memory themselves.
-
-    Returns:
-      The piece, or None if its memory is not tracked: on the CPU, for empty tensors, and for tensors made before a
-      restart.
-
-    >>> tf.runtime.restart()
-    >>> _ = tf.runtime.simulate_gpus(1)
-    1 simulated GPU (Tesla V100-SXM2-16GB, 16 GiB): NumPy on this computer's CPU. No GPU is used.
-    >>> x = tf.zeros([10])
-    >>> y = tf.reshape(x, [2, 5])
-    >>> held = tf.runtime.holding(y)
-    >>> held.device, held.nbytes, held.requested, held.sharers
-    ('GPU:0', 256, 40, 2)
-    """
+    """Returns the piece that a tensor or variable of nbtf holds, as `tf.runtime.holding` does; runs no code of it."""
     if not issubclass(type(value), Buffer):
         return None
     allocation = value._allocation

@@ -11,15 +11,24 @@ from nbtf._devices.base import Device
 from nbtf._devices.names import Fields, describe_tasks, short_name
 from nbtf._record.events import Reason, Rule
 from nbtf._runtime.arguments import check_has, check_text
-from nbtf._runtime.scopes import Request
+from nbtf._runtime.scopes import EXPLICIT, Request
 from nbtf._types import DType
 from nbtf.errors import InvalidArgumentError, MissingDeviceError
 
 FOLLOWS_INPUT, ASKED, DEFAULT_DEVICE = "follows its input", "asked by the call", "default device"
 BACKWARD_OF, VIEW, BACKWARD_VIEW, COMPILED = "backward", "view", "backward view", "compiled"
+FOLLOWS_RESOURCE, FOLLOWS_USE, HOST_RESULT = "follows resource", "follows its use", "host-memory result"
+COLOCATED, PLACER, OPTIMIZER = "TensorFlow's colocation", "TensorFlow's placer", "TensorFlow's optimizer"
 """Kinds of reasons for ops that other libraries place themselves."""
 VIEWS = frozenset({VIEW, BACKWARD_VIEW})
 """Kinds of reasons for ops that only return a view of their input's memory."""
+
+STRATEGY, STRATEGY_INPUT, STRATEGY_VARIABLE, STRATEGY_REDUCTION, STRATEGY_UPDATE = map(
+    Reason, ("strategy", "strategy input", "strategy variable", "strategy reduction", "strategy update")
+)
+"""Reasons for the ops of `tf.distribute` outside the replicas' own functions."""
+DATASET, CALLED = Reason("dataset"), Reason(ASKED)
+"""Reasons for ops on a dataset's elements, and for those of a call that takes the device as an argument."""
 
 KINDS = {
     "explicit scope": "asked for by tf.device",
@@ -32,6 +41,12 @@ KINDS = {
     "follows variable": "follows variable {detail}",
     "host-memory dtype": "{detail} values are kept in host memory",
     "replica of a strategy": "replica {detail} of a strategy",
+    "strategy": "placed by the strategy",
+    "strategy input": "input, placed by the strategy",
+    "strategy variable": "variable, placed by the strategy",
+    "strategy reduction": "reduction, placed by the strategy",
+    "strategy update": "update, placed by the strategy",
+    "dataset": "placed by the dataset",
     "session placer": "placed by the session: {detail}",
     FOLLOWS_INPUT: "follows its input",
     ASKED: "asked for by the call",
@@ -40,6 +55,12 @@ KINDS = {
     VIEW: "a view of its input",
     BACKWARD_VIEW: "a view, in backward of {detail}",
     COMPILED: "compiled: {detail}",
+    FOLLOWS_RESOURCE: "follows the resource on {detail}",
+    FOLLOWS_USE: "follows the op that uses its result",
+    HOST_RESULT: "the GPU kernel of {detail} writes to host memory",
+    COLOCATED: "placed by TensorFlow, colocated with {detail}",
+    PLACER: "placed by TensorFlow",
+    OPTIMIZER: "made by TensorFlow's optimizer",
 }
 """The kinds of reasons and their texts; more may be added."""
 
@@ -54,7 +75,8 @@ def in_words(op: str, device: str, reason: Reason) -> str:
     """
     short = short_name(check_text(device, "device"))
     check_has(reason, "kind", "reason", "a reason")
-    text = KINDS.get(reason.kind, reason.kind).format(detail=reason.detail or op)
+    template = KINDS.get(reason.kind)  # a kind that was read from a file is text, not a template
+    text = reason.kind if template is None else template.format(detail=reason.detail or op)
     return f"{short}: {text}"
 
 
@@ -107,7 +129,6 @@ def place_op(
     dtypes: Sequence[DType],
     pinned_to: Device | None,
     request: Request | None,
-    replica: int | None,
     machine: Machine,
 ) -> tuple[Device, Reason]:
     """Chooses the device of an op, from its arguments alone.
@@ -121,14 +142,9 @@ def place_op(
     """
     if pinned_to is not None:
         return pinned_to, follows_variable(pinned_to)
-    if request is not None:
-        if request.name is not None:
-            cause = "explicit scope" if replica is None else "replica of a strategy"
-            return _as_asked(op, dtypes, request, Reason(cause, "" if replica is None else str(replica)), machine)
-    elif machine.cell is not None:
-        return _as_asked(op, dtypes, machine.cell, Reason("cell"), machine)
-    elif machine.default is not None:
-        return _as_asked(op, dtypes, machine.default, Reason("session default"), machine)
+    request = request or machine.cell or machine.default
+    if request is not None and request.name is not None:
+        return _as_asked(op, dtypes, request, machine)
     return _anywhere(op, dtypes, machine)
 
 
@@ -138,7 +154,19 @@ def follows_variable(device: Device) -> Reason:
     return Reason("follows variable", name).after(Rule("variable", "Where is it?", name))
 
 
-_ASKED_BY = {"explicit scope": "tf.device", "cell": "%%device", "session default": "default device"}
+_ASKED_BY = {
+    "explicit scope": "tf.device",
+    "cell": "%%device",
+    "session default": "default device",
+    "dataset": "dataset",
+    ASKED: "call",
+}
+"""The rule that names who requested a device, if not a strategy."""
+
+IN_SCOPES = frozenset(
+    {EXPLICIT, STRATEGY, STRATEGY_INPUT, STRATEGY_VARIABLE, STRATEGY_REDUCTION, STRATEGY_UPDATE, DATASET, CALLED}
+)
+"""Reasons for ops in a device scope that TensorFlow opens for them, or the program."""
 
 
 @lru_cache
@@ -183,9 +211,8 @@ def _best(op: Placeable, dtypes: Sequence[DType], devices: Sequence[Device]) -> 
     return next(device for device in devices if op.has_kernel(device.type, dtypes))
 
 
-def _as_asked(
-    op: Placeable, dtypes: Sequence[DType], request: Request, reason: Reason, machine: Machine
-) -> tuple[Device, Reason]:
+def _as_asked(op: Placeable, dtypes: Sequence[DType], request: Request, machine: Machine) -> tuple[Device, Reason]:
+    reason = request.reason
     device = machine.by_name.get(request.name or "")
     requested = request.fields
     name = short_name(request.name or "")

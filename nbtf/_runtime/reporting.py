@@ -22,6 +22,7 @@ from nbtf._record.rows import (
 from nbtf._runtime.constants import Constants
 from nbtf._runtime.context import Context
 from nbtf._runtime.phases import NOTHING, SAYING, part_of
+from nbtf._runtime.placement import IN_SCOPES
 from nbtf._runtime.scopes import Scope
 from nbtf._types import DType
 
@@ -65,7 +66,7 @@ def begin(
     node = None if scope is None else scope.node  # a graph has nodes for its constants, and its own log
     constants: list[int] | None = None
     try:
-        if op.host_inputs and node is None and not (reason.kind == "explicit scope" and device is context.host):
+        if op.host_inputs and node is None and not (reason in IN_SCOPES and device is context.host):
             constants = count_constants(context.constants, op, device, scope, attrs, inputs)
         if context.log is not None and node is None:
             for _ in constants or ():

@@ -12,12 +12,19 @@ from nbtf._devices.base import Device
 from nbtf._devices.names import Fields, parse
 from nbtf._record.events import Reason
 
+EXPLICIT = Reason("explicit scope")
+"""The reason for ops in a `tf.device` block of the program."""
+
 
 class Request(NamedTuple):
-    """A requested device, which need not exist. `name` is its full name, or None after `tf.device(None)`."""
+    """A requested device, which need not exist. `name` is its full name, or None after `tf.device(None)`.
+
+    `reason` says who requested it. Only the program's own `tf.device` blocks have the default.
+    """
 
     name: str | None
     fields: Fields
+    reason: Reason = EXPLICIT
 
 
 ANYWHERE = Request(None, Fields())
@@ -27,8 +34,8 @@ _TOP = Fields("localhost", 0, 0, "CPU", 0)
 
 
 @lru_cache(1024)
-def merged(text: str, outer: Request | None) -> Request:
-    """Returns the request of `tf.device(text)` inside another one.
+def merged(text: str, outer: Request | None, reason: Reason = EXPLICIT) -> Request:
+    """Returns the request of `tf.device(text)` inside another one, with the reason for its ops.
 
     Fields missing from the text come from the outer request, or from CPU:0 at top level. Type and index are
     inherited independently, as in TensorFlow: `GPU` inside `CPU:2` is GPU:2.
@@ -38,7 +45,7 @@ def merged(text: str, outer: Request | None) -> Request:
     """
     base = _TOP if outer is None or outer.name is None else outer.fields
     fields = base.merged_with(parse(text))
-    return Request(fields.to_string(), fields)
+    return Request(fields.to_string(), fields, reason)
 
 
 class Scope:

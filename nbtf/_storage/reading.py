@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import stat
-from typing import IO, BinaryIO
+from typing import IO, Any, BinaryIO
 
 _TYPES = {
     stat.S_IFIFO: "a FIFO",
@@ -20,6 +20,18 @@ _ENDLESS_BYTES = 2**20
 """Bytes to read from a file with size 0: files in `/proc` report that size, and some of them never end."""
 
 StrPath = str | os.PathLike[str]
+
+
+def path_text(path: Any) -> str:
+    """Returns a path as text.
+
+    Raises:
+      TypeError: if it is neither text nor an `os.PathLike` of text.
+    """
+    text = path.__fspath__() if hasattr(path, "__fspath__") else path
+    if not isinstance(text, str):
+        raise TypeError(f"`path` must be the path of a file: text or a `pathlib.Path`. Got {path!r}.")
+    return text
 
 
 def open_bytes(path: StrPath) -> BinaryIO:

@@ -14,8 +14,8 @@ from typing import IO, Any, Protocol
 
 from nbtf._storage import files
 from nbtf._storage.event_files import masked_checksum, record
-from nbtf._storage.gfile import check_regular, named
 from nbtf._storage.reading import open_bytes
+from nbtf._storage.system_errors import check_regular, named
 from nbtf.errors import DataLossError, FailedPreconditionError
 
 COMPRESSIONS = ("", "ZLIB", "GZIP")

@@ -4,11 +4,11 @@ from nbtf._public import public_names as _public_names
 from nbtf.autodiff.custom import custom_gradient as custom_gradient
 from nbtf.autodiff.custom import grad_pass_through as grad_pass_through
 from nbtf.autodiff.custom import recompute_grad as recompute_grad
+from nbtf.autodiff.ends import UnconnectedGradients as UnconnectedGradients
 from nbtf.autodiff.graphs import AggregationMethod as AggregationMethod
 from nbtf.autodiff.graphs import gradients as gradients
 from nbtf.autodiff.graphs import hessians as hessians
 from nbtf.autodiff.tape import GradientTape as GradientTape
-from nbtf.autodiff.tape import UnconnectedGradients as UnconnectedGradients
 
 
 def __dir__() -> list[str]:

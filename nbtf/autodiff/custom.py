@@ -17,8 +17,9 @@ from nbtf._runtime.lanes import lane_at
 from nbtf._runtime.scopes import EMPTY, SCOPE, set_scope
 from nbtf._runtime.tape import ALWAYS, AT_LENGTH, Call
 from nbtf._runtime.tensor import Tensor
+from nbtf.autodiff.ends import UnconnectedGradients
 from nbtf.autodiff.sources import can_be_watched, is_symbolic
-from nbtf.autodiff.tape import GradientTape, UnconnectedGradients
+from nbtf.autodiff.tape import GradientTape
 
 Function = Callable[..., Any]
 

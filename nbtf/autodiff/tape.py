@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from enum import Enum
 from functools import partial
 from sys import getrefcount
 from typing import Any
 from weakref import ref
 
-from nbtf._ops.arrays.creation import fill, ones_like, zeros_like
-from nbtf._ops.structure import flatten
 from nbtf._ops.variables.variable import Variable
 from nbtf._runtime.blocks import (
     NOBODY_ELSE,
@@ -23,15 +20,14 @@ from nbtf._runtime.blocks import (
 )
 from nbtf._runtime.changes import Change, block
 from nbtf._runtime.context import open_graph
-from nbtf._runtime.conversion import as_tensor
 from nbtf._runtime.lanes import is_watched, lane_at
 from nbtf._runtime.logger import get_logger
 from nbtf._runtime.phases import BACKWARD, during
 from nbtf._runtime.scopes import EMPTY, SCOPE, OutermostScope, Scope, new_scope, set_scope
 from nbtf._runtime.tape import ALWAYS, CONTINUOUS, Tape
 from nbtf._runtime.tensor import Tensor
-from nbtf._types import FLOATS
 from nbtf.autodiff.backward import as_gradient, flow_back, ndarray, put, sum_gradients, unheard_device
+from nbtf.autodiff.ends import UnconnectedGradients, one_for, ones_for, seeds_of, with_zeros
 from nbtf.autodiff.jacobian import batch_jacobian_of, check_batches, jacobian_of, zeros_between
 from nbtf.autodiff.sources import flat, lengths_of, pack_as, session_graph_of, watchable
 
@@ -43,13 +39,6 @@ _RECORDED = (
     "and memory usage). Only call GradientTape.gradient inside the context if you actually want to trace the gradient "
     "in order to compute higher order derivatives."
 )
-
-
-class UnconnectedGradients(Enum):
-    """The gradient of a source that the target does not depend on: `NONE` or `ZERO`."""
-
-    NONE = "none"
-    ZERO = "zero"
 
 
 _NONE = UnconnectedGradients.NONE
@@ -260,13 +249,13 @@ class GradientTape(ScopeStack):
             )
         targets = [target] if target.__class__ is Tensor else flat(target)
         flat_sources = flat(sources)
-        seeds = None if output_gradients is None else _seeds(targets, output_gradients)
+        seeds = None if output_gradients is None else seeds_of(targets, output_gradients)
         walk = _walk_observed if is_watched() else GradientTape._walk
         if target.__class__ is not Tensor and session_graph_of(targets) is not None:
             walk = _walk_nodes
         results = walk(self, tape, targets, seeds, flat_sources, not self._persistent)
         if unconnected_gradients is not _NONE:
-            results = _replace_missing(results, flat_sources, unconnected_gradients)
+            results = with_zeros(results, flat_sources, unconnected_gradients)
         return results if flat_sources is sources else pack_as(sources, results)
 
     def _finish_recording(self) -> Tape:
@@ -445,46 +434,7 @@ def _walk_nodes(
             block._variables, block._tape = tape.variables, None
 
 
-def ones_for(target: Any) -> Tensor:
-    """Returns an initial gradient: ones like the target, on the current device."""
-    if target.__class__ is not Tensor and not target.shape.is_fully_defined():
-        return ones_like(target)
-    shape, dtype = target._array.shape, target._dtype
-    if any([length is None for length in shape]):
-        return ones_like(target)
-    return fill(shape, as_tensor(1, dtype)) if shape else as_tensor(1, dtype)
-
-
-def one_for(target: Any, device: Any) -> Any:
-    """Returns the array of a number's initial gradient on the CPU; None if the target is not a number."""
-    dtype = target._dtype
-    if target._array.shape or dtype not in FLOATS:
-        return None
-    array = device.constants.get(dtype)
-    if array is None:
-        array = device.constants[dtype] = as_tensor(1, dtype)._array
-    return array
-
-
 Tape.block = GradientTape
-
-
-def _seeds(targets: list[Any], output_gradients: Any) -> list[Any]:
-    seeds = [None if grad is None else as_tensor(grad) for grad in flatten(output_gradients)]
-    if len(seeds) != len(targets):
-        raise ValueError(f"Expected {len(targets)} output_gradients, one for each target. Got {len(seeds)}.")
-    return seeds
-
-
-def _replace_missing(results: list[Any], sources: list[Any], unconnected: Any) -> list[Any]:
-    """Returns gradients, with zeros in place of None if requested."""
-    try:
-        policy = UnconnectedGradients(unconnected)
-    except ValueError:
-        raise ValueError(f"Unknown value for unconnected_gradients: {unconnected!r}") from None
-    if policy is UnconnectedGradients.NONE:
-        return results
-    return [zeros_like(source) if grad is None else grad for source, grad in zip(sources, results, strict=True)]
 
 
 _WARNED: dict[str, int] = {}

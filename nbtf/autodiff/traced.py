@@ -10,8 +10,9 @@ from nbtf._graph.operation import flat as flat_inputs
 from nbtf._graph.steps import CompositeStep, GivenValue, OpStep, Step
 from nbtf._graph.tensor import GraphTensor
 from nbtf._runtime.tape import Tape
+from nbtf.autodiff.ends import UnconnectedGradients
 from nbtf.autodiff.sources import flat
-from nbtf.autodiff.tape import GradientTape, UnconnectedGradients
+from nbtf.autodiff.tape import GradientTape
 
 
 def function_gradients(

@@ -1,4 +1,4 @@
-"""The `nbtf` command of a shell: `nbtf lab`, `run`, `predict`, `devices`, `top` and others."""
+"""The `nbtf` command of a shell: `nbtf lab`, `run`, `predict`, `view`, `devices`, `top` and others."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import contextlib
 import sys
 from collections.abc import Sequence
 
-from nbtf.cli import devices, doctor, lab, metrics, notebooks, predict, run, site, top
+from nbtf.cli import devices, diff, doctor, explain, lab, metrics, notebooks, predict, run, site, top, view
 from nbtf.cli.command_error import CommandError
 from nbtf.cli.printable import printable, write_out_foreign_letters
 from nbtf.runtime import version
@@ -20,8 +20,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
       arguments: the words after `nbtf`; None reads them from the command line.
 
     Returns:
-      0 on success; 1 if a notebook's cell failed or `nbtf doctor` found a problem; 2 if the command could not be
-      carried out; 130 after Ctrl-C; 141 if the program reading its output closed the pipe.
+      0 on success; 1 if a notebook's cell failed, `nbtf doctor` found a problem or `nbtf diff` a difference; 2 if the
+      command could not be carried out; 130 after Ctrl-C; 141 if the program reading its output closed the pipe.
     """
     write_out_foreign_letters(sys.stdout)
     chosen = _parser().parse_args(arguments)
@@ -55,6 +55,6 @@ def _parser() -> argparse.ArgumentParser:
         parser.exit(2, parser.format_help())
 
     parser.set_defaults(command=show_commands)
-    for module in (lab, run, predict, devices, top, metrics, doctor, notebooks, site):
+    for module in (lab, run, predict, view, explain, diff, devices, top, metrics, doctor, notebooks, site):
         module.add_command(commands)
     return parser

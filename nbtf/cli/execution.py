@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import importlib
+import json
 import logging
 import sys
 import time
@@ -21,12 +22,17 @@ from nbtf.cli.streams import joined_neighbours, joined_streams
 T = TypeVar("T")
 
 Output = dict[str, Any]
+Placement = dict[str, Any]
+"""A row of a table of placements: `op`, `device`, `count` and `why`."""
 
 LEFT_OUT = "application/vnd.nbtf.left-out"
 """Outputs of this type are not the cell's own: they name a command that was left out of it."""
 
 BROKEN = "application/vnd.nbtf.broken"
 """Outputs of this type are not the cell's own either: each is one finding of a check that ran in the kernel."""
+
+PLACED = "application/vnd.nbtf.placed"
+"""Outputs of this type are not the cell's own either: each lists the cell's placements as JSON."""
 
 START_SECONDS = 120
 """Seconds for a kernel to start, or to send what a cell has printed; generous, because the computer may be busy."""
@@ -58,6 +64,7 @@ class CellRun:
     outputs: list[Output] = field(default_factory=list[Output])
     left_out: list[str] = field(default_factory=list[str])
     broken: list[str] = field(default_factory=list[str])
+    placements: list[Placement] = field(default_factory=list[Placement])
     error: CellError | None = None
     seconds: float = 0.0
 
@@ -229,6 +236,8 @@ class _Cells:
                 run.left_out.append(data[LEFT_OUT])
             elif BROKEN in data:
                 run.broken.append(data[BROKEN])
+            elif PLACED in data:
+                run.placements += json.loads(data[PLACED])
             else:
                 outputs.append(output)
         run.outputs = joined_streams(outputs) if self._conditions.joined_streams else joined_neighbours(outputs)

@@ -6,6 +6,7 @@ import argparse
 import importlib
 import json
 import os
+import platform
 import subprocess
 import sys
 from collections.abc import Iterable, Sequence
@@ -24,6 +25,9 @@ from nbtf.cli.special_cells import empty_folded_cells, is_install_cell
 
 VARIABLE = "NBTF_LANG"
 """The environment variable that sets the language of the live views."""
+
+_CONFIG = Path(__file__).with_name("jupyter")
+"""Defaults for JupyterLab: it asks no questions about news. The user's own settings have precedence."""
 
 
 def add_command(commands: Any) -> None:
@@ -148,7 +152,19 @@ def _prepare(lesson: dict[str, Any]) -> bool:
     cells = [cell for cell in lesson["cells"] if not is_install_cell(cell)]
     is_shorter = len(cells) < len(lesson["cells"])
     lesson["cells"] = cells
-    return empty_folded_cells(cells) or is_shorter
+    is_labelled = _add_version(lesson["metadata"].get("language_info", {}))
+    return empty_folded_cells(cells) or is_shorter or is_labelled
+
+
+def _add_version(language: dict[str, Any]) -> bool:
+    """Adds Python's version to a lesson's metadata, and returns whether it is new.
+
+    Otherwise the kernel adds it when it starts, and JupyterLab then marks the lesson as changed.
+    """
+    is_new = bool(language) and "version" not in language
+    if is_new:
+        language["version"] = platform.python_version()
+    return is_new
 
 
 def sign(notebooks: Iterable[Path]) -> None:
@@ -178,7 +194,8 @@ def jupyter_command(folder: Path, notebook: str, no_browser: bool, options: Sequ
         sys.executable,
         *("-m", "jupyterlab"),
         f"--ServerApp.root_dir={folder.resolve()}",
-        f"--LabApp.default_url=/lab/tree/{quote(notebook)}",  # so that the printed address also leads to the notebook
+        # The printed address also leads to the notebook; `doc` leaves the file browser folded.
+        f"--LabApp.default_url=/doc/tree/{quote(notebook)}",
     ]
     if no_browser:
         command.append("--no-browser")
@@ -190,6 +207,8 @@ def jupyter_command(folder: Path, notebook: str, no_browser: bool, options: Sequ
 
 def start(command: Sequence[str]) -> int:
     """Replaces this process with the program, so that signals reach it; on Windows runs it and returns its status."""
+    folders = [os.environ.get("JUPYTER_CONFIG_PATH", ""), str(_CONFIG)]
+    environment = {**os.environ, "JUPYTER_CONFIG_PATH": os.pathsep.join(filter(None, folders))}
     if os.name == "posix":
-        os.execv(command[0], list(command))
-    return subprocess.call(command)
+        os.execve(command[0], list(command), environment)
+    return subprocess.call(command, env=environment)

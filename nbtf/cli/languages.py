@@ -7,11 +7,12 @@ is `notebooks/ja/01.ipynb`. A message is a paragraph, a list, a table or a headi
 from __future__ import annotations
 
 import copy
-import importlib
 import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+
+from nbtf.notebook.checks.wording import in_language
 
 _BLANK = re.compile(r"(\n[ \t]*\n\s*)")
 _FENCE = "```"
@@ -65,7 +66,6 @@ def answers_translated(notebook: Any, language: str) -> None:
       notebook: a copy of the original.
       language: such as `ja`.
     """
-    in_language: Any = importlib.import_module("nbtf.notebook.checks.wording").in_language
     for cell in notebook.cells:
         if {"check", "choice"} & set(cell.metadata.get("nbtf", {})):
             for output in cell.get("outputs", ()):

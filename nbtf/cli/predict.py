@@ -45,6 +45,7 @@ def predict(chosen: argparse.Namespace) -> int:
             chosen.seconds,
             chosen.notebook.resolve().parent,
             chosen.timeout,
+            chosen.compare,
         )
     except asking.PredictionError as error:
         raise CommandError(f"cannot predict {chosen.notebook.name}: {error}") from error

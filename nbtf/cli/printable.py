@@ -1,9 +1,12 @@
-"""Which characters of a notebook's text may reach a terminal? Visible ones; control characters are escaped."""
+"""Which text may reach a terminal? Visible characters, in lines of its width; control characters are escaped."""
 
 from __future__ import annotations
 
 import io
 import re
+import shutil
+import sys
+import textwrap
 from typing import TextIO
 
 # Control characters (they begin escape sequences), characters that change the text direction, and lone surrogates.
@@ -31,6 +34,19 @@ def write_out_foreign_letters(stream: TextIO) -> None:
     """
     if isinstance(stream, io.TextIOWrapper) and stream.errors == "strict":
         stream.reconfigure(errors="backslashreplace")
+
+
+def columns() -> int:
+    """Returns the width of the terminal; a huge number if standard output is a file or a pipe."""
+    return shutil.get_terminal_size().columns if sys.stdout.isatty() else sys.maxsize
+
+
+def wrapped(line: str) -> str:
+    """Returns a line broken at spaces if it is wider than the terminal, with a deeper indent."""
+    if len(line) <= columns() or not line.isascii():
+        return line
+    indent = " " * (len(line) - len(line.lstrip()) + 2)
+    return textwrap.fill(line, columns(), subsequent_indent=indent, break_long_words=False)
 
 
 def first_line(source: str, width: int) -> str:

@@ -14,7 +14,7 @@ from nbtf.cli.execution import CellRun, Conditions, KernelDiedError, code_cells
 from nbtf.cli.marks import marks
 from nbtf.cli.notebook_file import as_text
 
-LARGEST = 150_000
+LARGEST = 220_000
 """Bytes; a larger notebook is slow to open and to compare."""
 
 STATES = "application/vnd.jupyter.widget-state+json"

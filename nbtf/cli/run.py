@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import argparse
 import copy
+import json
 import os
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 from nbtf._counts import counted
-from nbtf.cli import execution, redirect
+from nbtf.cli import execution, placements, real_tensorflow, redirect
 from nbtf.cli.arguments import add_parser, whole_number
+from nbtf.cli.both_libraries import compare
 from nbtf.cli.command_error import CommandError, require
 from nbtf.cli.comparison import MISSING, difference, is_recorded, may_raise, what_is_missing
 from nbtf.cli.execution import CellRun, Conditions, KernelDiedError, code_cells
@@ -22,6 +24,7 @@ from nbtf.cli.notebook_file import read, write
 from nbtf.cli.printable import first_line, printable
 from nbtf.runtime import version
 
+TENSORFLOW = "tensorflow"
 VARIABLE = "NBTF_SIMULATED_GPUS"
 SAME, DIFFERS, UNRECORDED, FAILED = "ran, same as recorded", "ran, output differs", "ran, nothing recorded", "failed"
 SOURCE_SHOWN = 50
@@ -41,40 +44,80 @@ def run(chosen: argparse.Namespace) -> int:
     require(["nbclient", "nbformat", "ipykernel"], "nbtf run")
     notebook = read(chosen.notebook)
     _check_output(chosen.output, chosen.notebook)
-    report = Report(notebook)
-    old = name_of_tensorflow_1(cell.source for _, cell in code_cells(notebook)) if chosen.tf1 is None else None
-    tensorflow_1, folder = bool(chosen.tf1 or old), chosen.notebook.resolve().parent
-    sources = [cell.source for _, cell in code_cells(notebook)]
-    environ = environment(chosen.gpus)
-    environ = {**environ, **simulate_for(sources, environ)}
-    conditions = Conditions(folder, environ, chosen.timeout or None, startup=redirect.startup(tensorflow_1))
-    print(printable(heading(chosen.notebook, chosen.gpus, tensorflow_1, old)), flush=True)
-    if imports_torch(sources):
-        is_simulated = is_simulated_for_torch(environ)
-        sentence = "PyTorch uses the simulated GPUs." if is_simulated else "PyTorch runs without simulated GPUs."
-        print(sentence, flush=True)
-    try:
-        execution.run_to_end(notebook, conditions, report.add)
-    except KernelDiedError:
-        pass  # the report includes this cell, and counts the cells after it
+    _check_options(chosen)
+    if chosen.compare:
+        return compare(chosen.notebook.name, Plan(chosen, notebook, "nbtf"), Plan(chosen, notebook, TENSORFLOW), chosen)
+    plan = Plan(chosen, notebook, chosen.library)
+    report = Report(notebook, shows=not chosen.json)
+    if not chosen.json:
+        print(printable(f"{chosen.notebook.name}: {plan.heading}"), flush=True)
+    plan.run(report.add)
     try:
         if chosen.output is not None:
             write(chosen.output, report.executed)
-            print(f"Wrote {chosen.output}")
+            if not chosen.json:
+                print(f"Wrote {chosen.output}")
     finally:
-        print(report.summary())
+        print(json.dumps(report.as_data(), indent=2) if chosen.json else report.summary())
     return 1 if report.counts[FAILED] else 0
+
+
+class Plan:
+    """How a notebook runs: on which library, in which environment, and its cells there."""
+
+    def __init__(self, chosen: argparse.Namespace, notebook: Any, library: str | None) -> None:
+        """Prepares a run on `nbtf` or `tensorflow`, with placements, or on nbtf without them if `library` is None.
+
+        Raises:
+          CommandError: if the notebook cannot run on TensorFlow.
+        """
+        sources = [cell.source for _, cell in code_cells(notebook)]
+        if library == TENSORFLOW:
+            self.heading: str = f"tensorflow means TensorFlow {real_tensorflow.version()}"
+            self.notebook: Any = real_tensorflow.on_tensorflow(notebook)
+            environ, startup = dict(os.environ), placements.startup(TENSORFLOW)
+        else:
+            old = name_of_tensorflow_1(sources) if chosen.tf1 is None else None
+            tensorflow_1 = bool(chosen.tf1 or old)
+            self.heading, self.notebook = heading(chosen.gpus, tensorflow_1, old), notebook
+            environ = {**environment(chosen.gpus)}
+            environ |= simulate_for(sources, environ)
+            startup = redirect.startup(tensorflow_1) if library is None else placements.startup(library, tensorflow_1)
+            if imports_torch(sources):
+                simulated = "uses the" if is_simulated_for_torch(environ) else "runs without"
+                self.heading += f"\nPyTorch {simulated} simulated GPUs."
+        folder = chosen.notebook.resolve().parent
+        self._conditions = Conditions(folder, environ, chosen.timeout or None, startup=startup)
+
+    def run(self, tell: Callable[[CellRun], None]) -> None:
+        """Runs the cells, and calls a function with each; after a cell that ends the kernel, no other runs."""
+        try:
+            execution.run_to_end(self.notebook, self._conditions, tell)
+        except KernelDiedError:
+            pass  # the function has received this cell
+
+
+def _check_options(chosen: argparse.Namespace) -> None:
+    """Rejects options that have no meaning for the chosen library."""
+    if chosen.library == TENSORFLOW and chosen.gpus is not None:
+        raise CommandError("--gpus simulates GPUs for nbtf; TensorFlow uses the real ones. Leave out --gpus.")
+    if chosen.library == TENSORFLOW and chosen.tf1:
+        raise CommandError("--tf1 replaces TensorFlow's names by those of nbtf. Leave it out with --with tensorflow.")
+    if chosen.compare and chosen.output is not None:
+        raise CommandError("--compare runs the notebook twice. To save outputs, use -o with --with.")
 
 
 class Report:
     """Prints and counts the cells as they finish, and keeps the notebook with its new outputs."""
 
-    def __init__(self, notebook: Any) -> None:
+    def __init__(self, notebook: Any, shows: bool = True) -> None:
         """Starts with no cell reported.
 
         Args:
           notebook: as it was recorded.
+          shows: whether to print each cell.
         """
+        self._shows, self._data = shows, list[dict[str, Any]]()
         self.executed: Any = copy.deepcopy(notebook)
         for _, cell in code_cells(self.executed):
             cell.update(outputs=[], execution_count=None)  # a cell that is not reached has no output
@@ -93,8 +136,24 @@ class Report:
             line.removesuffix(MISSING) for line in details if verdict == FAILED and line.endswith(MISSING)
         ]
         details += [f"left out: {line}" for line in run.left_out]
+        self._data.append(
+            {"cell": run.number, "source": first_line(run.source, SOURCE_SHOWN), "verdict": verdict}
+            | {"details": [*details], "placements": run.placements}
+        )
+        if not self._shows:
+            return
+        details += placements.in_lines(run.placements)
         print(printable(f"[{run.number:2}] {verdict:22} {first_line(run.source, SOURCE_SHOWN)}".rstrip()))
         print(printable("".join(f"       {line}\n" for line in details)), end="", flush=True)
+
+    def as_data(self) -> dict[str, Any]:
+        """Returns the report for programs: the cells, how many have each verdict, and what nbtf lacks."""
+        return {
+            "cells": self._data,
+            "verdicts": dict(self.counts),
+            "not_reached": self._cells - self.counts.total(),
+            "missing": sorted(set(self._missing)),
+        }
 
     def summary(self) -> str:
         """The last lines: what nbtf lacks, how many cells ran and failed, and how many printed as recorded."""
@@ -122,11 +181,10 @@ def judge(cell: Any, run: CellRun) -> tuple[str, list[str]]:
     return (DIFFERS, changed) if changed else (SAME, [])
 
 
-def heading(notebook: Path, gpus: int | None, tensorflow_1: bool = False, old: str | None = None) -> str:
-    """Returns the heading: the notebook, its GPUs, and whether it runs as TensorFlow 1.
+def heading(gpus: int | None, tensorflow_1: bool = False, old: str | None = None) -> str:
+    """Returns how a notebook runs on nbtf: with which GPUs, and whether as TensorFlow 1.
 
     Args:
-      notebook: its file.
       gpus: number of GPUs requested; None leaves it to the environment.
       tensorflow_1: whether `import tensorflow` means TensorFlow 1.
       old: the name in the notebook that decided it; None if an option did.
@@ -135,7 +193,7 @@ def heading(notebook: Path, gpus: int | None, tensorflow_1: bool = False, old: s
     machine = f"; simulated GPUs: {simulated_gpus}" if simulated_gpus not in ("", "0") else ""
     reason = f", because it uses {old} (--no-tf1: TensorFlow 2)" if old else ""
     generation = f", as TensorFlow 1{reason}" if tensorflow_1 else ""
-    return f"{notebook.name}: tensorflow means nbtf {version}{generation}{machine}"
+    return f"tensorflow means nbtf {version}{generation}{machine}"
 
 
 def environment(gpus: int | None) -> Mapping[str, str]:

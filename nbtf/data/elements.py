@@ -18,12 +18,13 @@ from nbtf._runtime.context import CURRENT
 from nbtf._runtime.conversion import as_tensor
 from nbtf._runtime.copying import copied_to
 from nbtf._runtime.lanes import lane_at, lane_of
+from nbtf._runtime.placement import DATASET
 from nbtf._runtime.scopes import SCOPE, Scope, merged, set_scope
 from nbtf._runtime.tensor import Tensor
 from nbtf._types import DType
 from nbtf.errors import InvalidArgumentError, OpError
 
-_ON_HOST = merged("/CPU:0", None)
+_ON_HOST = merged("/CPU:0", None, DATASET)
 
 
 class _AtOnce(Scope):

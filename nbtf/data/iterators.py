@@ -7,6 +7,7 @@ from typing import Any
 
 from nbtf._graph.handles import (
     HANDLE,
+    CompositeSpec,
     function_graph,
     handle_of,
     object_of,
@@ -152,30 +153,18 @@ class Optional:
         return self._type_spec, [self._handle]
 
 
-class OptionalSpec:
+class OptionalSpec(CompositeSpec):
     """The spec of an optional, with the spec of its element."""
 
     def __init__(self, element_spec: Any) -> None:
         """Stores the spec of the element."""
         self._element_spec: Any = element_spec
 
-    def is_compatible_with(self, spec_or_value: Any) -> bool:
-        """Returns whether an optional, or one with another spec, has a matching element."""
-        return self == getattr(spec_or_value, "_type_spec", spec_or_value)
-
     def _stand_in(self) -> Optional:
         return self._put_together([tensor_like((), variant)])
 
     def _put_together(self, items: Sequence[Any]) -> Optional:
         return Optional(items[0], self._element_spec)
-
-    def __eq__(self, other: object) -> bool:
-        """Returns whether the element specs are equal."""
-        return isinstance(other, OptionalSpec) and self._element_spec == other._element_spec
-
-    def __hash__(self) -> int:
-        """Returns the hash of the spec's text."""
-        return hash(repr(self))
 
     def __repr__(self) -> str:
         """Returns `OptionalSpec(TensorSpec(shape=(), dtype=tf.int64, name=None),)`."""

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from nbtf._ops.arrays.identity import identity
-from nbtf._runtime.device import device
+from nbtf._runtime.device import placed
+from nbtf._runtime.placement import DATASET
 from nbtf._runtime.tensor import Tensor
 from nbtf.data.specs import each
 from nbtf.data.stage import Stage
@@ -36,5 +37,5 @@ class CopiedTo(Stage, op="", class_name="_CopyToDeviceDataset"):
     def _copy_value(self, value: Any) -> Any:
         if not isinstance(value, Tensor):
             return value
-        with device(self._target):
+        with placed(self._target, DATASET):
             return identity(value)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from nbtf._graph.handles import tensor_like
+from nbtf._graph.handles import CompositeSpec, tensor_like
 from nbtf._ops.ragged_and_sparse.ragged import RaggedTensor
 from nbtf._ops.ragged_and_sparse.sparse import SparseTensor
 from nbtf._ops.structure import _like_mapping, flatten, pack_sequence_as
@@ -17,7 +17,7 @@ from nbtf._types import DType, DTypeLike, as_dtype, float32, int64, string
 from nbtf.data.elements import is_mapping, is_tuple, tensor_on_host
 
 
-class DatasetSpec:
+class DatasetSpec(CompositeSpec):
     """The spec of a dataset, with the spec of its elements."""
 
     def __init__(self, element_spec: Any, dataset_shape: ShapeLike = ()) -> None:
@@ -29,16 +29,8 @@ class DatasetSpec:
         """`DatasetSpec(TensorSpec(...), TensorShape([]))`."""
         return f"DatasetSpec({self.element_spec!r}, {self.dataset_shape!r})"
 
-    def __eq__(self, other: object) -> bool:
-        """Returns whether the element specs are equal."""
-        return isinstance(other, DatasetSpec) and self.element_spec == other.element_spec
 
-    def __hash__(self) -> int:
-        """Returns the hash of the spec's text."""
-        return hash(repr(self))
-
-
-class RaggedTensorSpec:
+class RaggedTensorSpec(CompositeSpec):
     """The spec of a ragged tensor: its shape and dtype.
 
     >>> tf.RaggedTensorSpec([2, None], tf.int32)
@@ -83,16 +75,8 @@ class RaggedTensorSpec:
         """Returns `RaggedTensorSpec(TensorShape([2, None]), tf.int32, 1, tf.int64)`."""
         return f"RaggedTensorSpec({self.shape!r}, {self.dtype!r}, {self.ragged_rank}, {self.row_splits_dtype!r})"
 
-    def __eq__(self, other: object) -> bool:
-        """Returns whether shape, dtypes and ragged rank are equal."""
-        return isinstance(other, RaggedTensorSpec) and repr(self) == repr(other)
 
-    def __hash__(self) -> int:
-        """Returns the hash of the spec's text."""
-        return hash(repr(self))
-
-
-class SparseTensorSpec:
+class SparseTensorSpec(CompositeSpec):
     """The spec of a sparse tensor: its shape and dtype.
 
     >>> tf.SparseTensorSpec([2, 3], tf.int32)
@@ -119,16 +103,8 @@ class SparseTensorSpec:
         """Returns `SparseTensorSpec(TensorShape([2, 3]), tf.int32)`."""
         return f"SparseTensorSpec({self.shape!r}, {self.dtype!r})"
 
-    def __eq__(self, other: object) -> bool:
-        """Returns whether shape and dtype are equal."""
-        return isinstance(other, SparseTensorSpec) and repr(self) == repr(other)
 
-    def __hash__(self) -> int:
-        """Returns the hash of the spec's text."""
-        return hash(repr(self))
-
-
-class NoneTensorSpec:
+class NoneTensorSpec(CompositeSpec):
     """The spec of the value None."""
 
     def _stand_in(self) -> None:
@@ -137,14 +113,6 @@ class NoneTensorSpec:
     def __repr__(self) -> str:
         """`NoneTensorSpec()`."""
         return "NoneTensorSpec()"
-
-    def __eq__(self, other: object) -> bool:
-        """Returns whether the other object is a spec of None as well."""
-        return isinstance(other, NoneTensorSpec)
-
-    def __hash__(self) -> int:
-        """Returns the same hash for all instances."""
-        return 0
 
 
 SPECS = TensorSpec | RaggedTensorSpec | SparseTensorSpec | DatasetSpec | NoneTensorSpec

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from nbtf._ops.arrays.creation import constant
+from nbtf._runtime.attributes import reads
 from nbtf._runtime.blocks import current_scope
 from nbtf._runtime.scopes import SCOPE
 from nbtf._runtime.tensor import Tensor
@@ -29,15 +30,9 @@ class ReplicaContext:
         """Creates the context of one replica of a `run` with the replicas `replicas`."""
         self._strategy, self._number, self._replicas = strategy, replica_id_in_sync_group, replicas
 
-    @property
-    def strategy(self) -> Strategy:
-        """The strategy whose replica this is."""
-        return self._strategy
+    strategy: Strategy = reads("_strategy", "The strategy whose replica this is.")
 
-    @property
-    def num_replicas_in_sync(self) -> int:
-        """The number of replicas."""
-        return self._strategy.num_replicas_in_sync
+    num_replicas_in_sync: int = reads("_strategy.num_replicas_in_sync", "The number of replicas.")
 
     @property
     def replica_id_in_sync_group(self) -> Tensor | int:

@@ -11,6 +11,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from nbtf._cluster.look import dask_engine
+from nbtf._runtime.attributes import reads
 from nbtf._runtime.cluster_spec import ClusterSpec
 from nbtf.distribute.resolver import ClusterResolver
 
@@ -47,15 +48,9 @@ class DaskClusterResolver(ClusterResolver):
         self._heartbeat, self._timeout = heartbeat, timeout
         self._scheduler = self._dask.find_scheduler(cluster, allow_insecure)
 
-    @property
-    def scheduler_address(self) -> str:
-        """The address of the scheduler."""
-        return self._scheduler.address
+    scheduler_address: str = reads("_scheduler.address", "The address of the scheduler.")
 
-    @property
-    def security(self) -> Any:
-        """The certificates, for Dask's `Client`."""
-        return self._scheduler.security
+    security: Any = reads("_scheduler.security", "The certificates, for Dask's `Client`.")
 
     def engine(self) -> Any:
         """Returns the engine for `tf.config.experimental_connect_to_cluster`, which carries messages to the tasks."""

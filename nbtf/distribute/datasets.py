@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Any
 
-from nbtf._graph.handles import function_graph, handle_of, object_of, stand_in, tensor_like
+from nbtf._graph.handles import CompositeSpec, function_graph, handle_of, object_of, stand_in, tensor_like
 from nbtf._graph.iteration import PYTHON_LOOP, Cursor, ElementIterator, Incomplete
 from nbtf._graph.signature import tensors_taken
 from nbtf._ops.arrays.creation import zeros_like
@@ -15,7 +15,8 @@ from nbtf._ops.ragged_and_sparse.ragged import RaggedTensor
 from nbtf._ops.structure import flatten
 from nbtf._runtime.arguments import check_has
 from nbtf._runtime.conversion import as_tensor
-from nbtf._runtime.device import device
+from nbtf._runtime.device import placed
+from nbtf._runtime.placement import STRATEGY_INPUT
 from nbtf._runtime.tensor import Tensor
 from nbtf._types import variant
 from nbtf.distribute.options import InputOptions
@@ -109,7 +110,7 @@ class _Shares:
         """Returns the parts of an element, each on the device of its replica."""
         element: list[Any] = []
         for device_name, share in zip(self.devices, shares, strict=True):
-            with device(device_name):
+            with placed(device_name, STRATEGY_INPUT):
                 element.append(mapped(_passed_on, share))
         return regrouped(element)
 
@@ -218,7 +219,7 @@ class DistributedDataset:
         return DistributedIterator(self._stage)
 
 
-class DistributedDatasetSpec:
+class DistributedDatasetSpec(CompositeSpec):
     """The spec of an argument that is a distributed dataset with elements of a given spec."""
 
     def __init__(self, element_spec: Any) -> None:
@@ -230,10 +231,6 @@ class DistributedDatasetSpec:
         """The class of the described values."""
         return DistributedDataset
 
-    def is_compatible_with(self, spec_or_value: Any) -> bool:
-        """Returns whether a distributed dataset, or another spec, has such elements."""
-        return self == getattr(spec_or_value, "_type_spec", spec_or_value)
-
     def _stand_in(self) -> DistributedDataset:
         return self._put_together([tensor_like((), variant)])
 
@@ -242,14 +239,6 @@ class DistributedDatasetSpec:
         dataset._stage = object_of(items[0]) if items[0].__class__ is Tensor else None
         dataset._held, dataset.element_spec = items[0], self.element_spec
         return dataset
-
-    def __eq__(self, other: object) -> bool:
-        """Returns whether the element specs are equal."""
-        return isinstance(other, DistributedDatasetSpec) and self.element_spec == other.element_spec
-
-    def __hash__(self) -> int:
-        """Returns the hash of the spec's text."""
-        return hash(repr(self))
 
     def __repr__(self) -> str:
         """`DistributedDatasetSpec(PerReplicaSpec(...),)`."""
@@ -277,7 +266,7 @@ def part_of(number: int, replicas: int, batch: Any) -> Any:
     if replicas == 1 or not rows.shape.rank:
         return rows
     size = -(-rows.shape[0] // replicas)
-    with device("/CPU:0"):
+    with placed("/CPU:0", STRATEGY_INPUT):
         return rows[number * size : (number + 1) * size]
 
 

@@ -14,7 +14,8 @@ from nbtf._ops.arrays.broadcasting import reshape
 from nbtf._ops.arrays.joining import concat, split
 from nbtf._ops.math.arithmetic import add_n
 from nbtf._runtime.conversion import as_tensor
-from nbtf._runtime.device import device
+from nbtf._runtime.device import placed
+from nbtf._runtime.placement import STRATEGY_REDUCTION
 from nbtf._runtime.tensor import Tensor
 
 
@@ -30,15 +31,15 @@ def sums_on_all(buffers: Sequence[Any], devices: Sequence[str]) -> list[Tensor]:
     lengths = _shares(shape.num_elements() or 0, len(devices))
     shares_of_devices: list[Sequence[Tensor]] = []
     for tensor, name in zip(tensors, devices, strict=True):
-        with device(name):
+        with placed(name, STRATEGY_REDUCTION):
             shares_of_devices.append(split(tensor if len(shape) == 1 else reshape(tensor, [-1]), lengths, 0))
     sums: list[Tensor] = []
     for number, name in enumerate(devices):
-        with device(name):
+        with placed(name, STRATEGY_REDUCTION):
             sums.append(add_n([shares[number] for shares in shares_of_devices]))
     results: list[Tensor] = []
     for name in devices:
-        with device(name):
+        with placed(name, STRATEGY_REDUCTION):
             total = concat(sums, 0)
             results.append(total if len(shape) == 1 else reshape(total, shape))
     return results

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from nbtf._cluster.look import dask_engine
 from nbtf._devices.machines import SIMULATED_GPUS, simulated_machine
+from nbtf._own_name import own_name
 from nbtf._runtime.arguments import check_number, check_whole
 from nbtf._runtime.cluster_spec import ClusterSpec
 from nbtf.distribute.resolver import ClusterResolver
@@ -213,6 +214,6 @@ def _checked_counts(**counts: int) -> dict[str, int]:
     if total > limit:
         raise ValueError(
             f"Each task is a process, and this computer should run at most {limit}. Got {text}. For more tasks, "
-            f"tf.runtime.simulate_cluster(hosts={min(total, 1024)}, gpus=1) needs no processes."
+            f"{own_name()}.runtime.simulate_cluster(hosts={min(total, 1024)}, gpus=1) needs no processes."
         )
     return counts

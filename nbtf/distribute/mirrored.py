@@ -12,8 +12,9 @@ from nbtf._ops.variables.variable import Variable
 from nbtf._runtime.arguments import check_several, unexpected
 from nbtf._runtime.configuration import LogicalDevice
 from nbtf._runtime.context import CURRENT
-from nbtf._runtime.device import device
+from nbtf._runtime.device import placed
 from nbtf._runtime.logger import get_logger
+from nbtf._runtime.placement import STRATEGY_VARIABLE
 from nbtf._runtime.scopes import merged
 from nbtf._runtime.tape import CONTINUOUS
 from nbtf.distribute.cluster_resolver import TFConfigClusterResolver
@@ -63,7 +64,7 @@ class MirroredStrategy(Strategy):
             self._cross_device_ops = cross_device_ops
         self._tell()
         for name in names:
-            with device(name):
+            with placed(name, STRATEGY_VARIABLE):
                 Variable(0.0)
 
     def _tell(self) -> None:
@@ -87,7 +88,7 @@ class MirroredStrategy(Strategy):
         copies: list[Variable] = []
         name = kwargs.pop("name", None)
         for number, device_name in enumerate(self.extended.worker_devices):
-            with device(device_name):
+            with placed(device_name, STRATEGY_VARIABLE):
                 if number:
                     kwargs["initial_value"] = copies[0].read_value()
                 full = name if not number else f"{name or 'Variable'}/replica_{number}"

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from nbtf._runtime.device import device
+from nbtf._runtime.device import placed
 from nbtf._runtime.logger import get_logger
+from nbtf._runtime.placement import STRATEGY_VARIABLE
 from nbtf.distribute.mirrored import _full_names
 from nbtf.distribute.reduction import CPU
 from nbtf.distribute.strategy import Strategy
@@ -29,7 +30,7 @@ class OneDeviceStrategy(Strategy):
         super().__init__(_full_names([device]))
 
     def _create(self, next_creator: Callable[..., Any], **kwargs: Any) -> Any:
-        with device(self.extended.worker_devices[0]):
+        with placed(self.extended.worker_devices[0], STRATEGY_VARIABLE):
             return next_creator(**kwargs)
 
 
@@ -56,5 +57,5 @@ class CentralStorageStrategy(Strategy):
         )
 
     def _create(self, next_creator: Callable[..., Any], **kwargs: Any) -> Any:
-        with device(self._home):
+        with placed(self._home, STRATEGY_VARIABLE):
             return next_creator(**kwargs)

@@ -26,9 +26,10 @@ from nbtf._ops.variables.resource import read_variable
 from nbtf._runtime.arguments import check_has, check_number
 from nbtf._runtime.context import CURRENT
 from nbtf._runtime.conversion import as_tensor
-from nbtf._runtime.device import device
+from nbtf._runtime.device import placed
 from nbtf._runtime.logger import get_logger
 from nbtf._runtime.phases import ALL_REDUCE, during
+from nbtf._runtime.placement import STRATEGY_REDUCTION
 from nbtf._runtime.scopes import SCOPE
 from nbtf._runtime.tensor import Tensor
 from nbtf.distribute.communication import CommunicationImplementation, CommunicationOptions, packed_by_size
@@ -226,7 +227,7 @@ def _devices_named(names: Sequence[str]) -> list[Device | None]:
 
 
 def _share(total: Tensor, count: int) -> Tensor:
-    with device(total.device):
+    with placed(total.device, STRATEGY_REDUCTION):
         return truediv(total, count)
 
 
@@ -237,13 +238,13 @@ def _split_evenly(indices: list[int], count: int) -> list[list[int]]:
 
 def _packed(tensors: Sequence[Tensor], device_name: str) -> Tensor:
     """Returns the elements of tensors in one buffer."""
-    with device(device_name):
+    with placed(device_name, STRATEGY_REDUCTION):
         return concat([tensor if len(tensor.shape) == 1 else reshape(tensor, [-1]) for tensor in tensors], 0)
 
 
 def _unpack(buffer: Tensor, shapes: Sequence[Any], device_name: str) -> list[Tensor]:
     """Returns the tensors whose elements are in a buffer."""
-    with device(device_name):
+    with placed(device_name, STRATEGY_REDUCTION):
         flat_tensors = split(buffer, [shape.num_elements() for shape in shapes], 0)
         return [
             flat_tensor if len(shape) == 1 else reshape(flat_tensor, shape)
@@ -259,7 +260,7 @@ def copy_to(device_name: str, value: Any) -> Tensor:
     tensor = as_tensor(value)
     if tensor.device == device_name:
         return tensor
-    with device(device_name):
+    with placed(device_name, STRATEGY_REDUCTION):
         return identity(tensor)
 
 
@@ -268,7 +269,7 @@ def reduce_values(reduce_op: ReduceOp, values: Sequence[Any], device_name: str) 
     """Returns the sum or mean of the replicas' values on a device; they are added in the order of the replicas."""
     if isinstance(values[0], IndexedSlices):
         return _join_rows(reduce_op, values, device_name)
-    with device(device_name):
+    with placed(device_name, STRATEGY_REDUCTION):
         return combined(reduce_op, values)
 
 
@@ -279,7 +280,7 @@ def combined(reduce_op: ReduceOp, values: Sequence[Any]) -> Tensor:
 
 
 def _join_rows(reduce_op: ReduceOp, values: Sequence[IndexedSlices], device_name: str) -> IndexedSlices:
-    with device(device_name):
+    with placed(device_name, STRATEGY_REDUCTION):
         rows = concat([as_tensor(slices.values) for slices in values], 0)
         if reduce_op is ReduceOp.MEAN:
             rows = truediv(rows, len(values))
@@ -303,7 +304,7 @@ def reduced_over(reduce_op: ReduceOp, value: DistributedValues, axis: Any) -> An
     sums = [_sum(replica_value, axis) for replica_value in values]
     if reduce_op is ReduceOp.SUM:
         return _broadcast(reduce_values(reduce_op, sums, CPU))
-    with device(CPU):
+    with placed(CPU, STRATEGY_REDUCTION):
         total = add_n(sums)
         counts = [_count(replica_value, axis) for replica_value in values]
         if all([isinstance(count, int) for count in counts]):
@@ -315,7 +316,7 @@ def _broadcast(total: Any) -> Any:
     """Returns a sum after a broadcast to CPU:0; as in TensorFlow, this is a separate op even for a sum on CPU:0."""
     if isinstance(total, IndexedSlices):
         return total
-    with device(CPU):
+    with placed(CPU, STRATEGY_REDUCTION):
         return identity(total)
 
 
@@ -328,10 +329,13 @@ def copies_reduced(reduce_op: ReduceOp, copies: Sequence[Any]) -> Tensor:
     if any([task_of(copy.device) != _THIS_TASK for copy in copies]):
         return combined(reduce_op, [read_variable(copy) for copy in copies])
     scope = SCOPE()
-    target = (scope.request.name if scope is not None and scope.request is not None else None) or CPU
+    request = None if scope is None else scope.request
+    target, reason = (
+        (CPU, STRATEGY_REDUCTION) if request is None or not request.name else (request.name, request.reason)
+    )
     _log_reduction(target, (target,))
     values = [read_variable(copy) for copy in copies]
-    with device(target):
+    with placed(target, reason):
         return identity(combined(reduce_op, values))  # the identity is TensorFlow's broadcast
 
 
@@ -346,7 +350,7 @@ def _count(value: Any, axis: Any) -> Any:
 
 def _sum(value: Any, axis: Any) -> Tensor:
     tensor = as_tensor(value)
-    with device(tensor.device):
+    with placed(tensor.device, STRATEGY_REDUCTION):
         return reduce_sum(tensor, axis)
 
 
@@ -410,7 +414,7 @@ def all_gathered_here(context: ReplicaContext, value: Any, axis: int) -> Any:
         def gather(value: Any) -> Any:
             if not isinstance(value, DistributedValues):
                 return value
-            with device(devices[0]):
+            with placed(devices[0], STRATEGY_REDUCTION):
                 joined = concat(list(value.values), axis)
             return Mirrored([copy_to(device_name, joined) for device_name in devices])
 

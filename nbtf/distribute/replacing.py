@@ -10,7 +10,8 @@ from nbtf._devices.names import Fields, parse
 from nbtf._ops.variables.creation import VariableAggregation
 from nbtf._runtime.cluster import forget_losses, renew
 from nbtf._runtime.context import CURRENT
-from nbtf._runtime.device import device
+from nbtf._runtime.device import placed
+from nbtf._runtime.placement import STRATEGY_VARIABLE
 from nbtf._runtime.scopes import merged
 from nbtf.distribute.variables import SyncOnReadVariable
 from nbtf.errors import NotFoundError, UnavailableError
@@ -48,7 +49,7 @@ def _copies_of(variable: Any, substitutes: dict[str, Any], survivor: int, names:
         if substitute == name and name not in substitutes:
             values.append(copy)
         elif substitute is not None:
-            with device(substitute):
+            with placed(substitute, STRATEGY_VARIABLE):
                 fresh = variable.values[survivor].__deepcopy__({})
                 if isinstance(variable, SyncOnReadVariable) and variable.aggregation is VariableAggregation.SUM:
                     fresh.assign(fresh * 0)  # the lost copy's contribution to the sum is lost

@@ -13,6 +13,7 @@ from contextvars import copy_context
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from nbtf._record.events import Reason
 from nbtf._runtime.blocks import within
 from nbtf._runtime.lanes import with_open_lane
 from nbtf._runtime.scopes import EMPTY, SCOPE, Scope, merged
@@ -154,7 +155,7 @@ class Replicas:
         context = ReplicaContext(self._strategy, number, self)
         creator = partial(self._create, iter(range(1_000_000_000)))
         creators = (*(creator for creator in self._outer.creators if creator is not self._strategy._creator), creator)
-        request = merged(self._devices[number], None)
+        request = merged(self._devices[number], None, Reason("replica of a strategy", str(number)))
         return with_open_lane(self._outer.with_(request=request, strategy=context, replica=number, creators=creators))
 
     # Meeting

@@ -15,7 +15,8 @@ from nbtf._ops.variables.resource import read_variable
 from nbtf._ops.variables.updates import NOTHING
 from nbtf._ops.variables.variable import Variable
 from nbtf._runtime.conversion import as_tensor
-from nbtf._runtime.device import device
+from nbtf._runtime.device import placed
+from nbtf._runtime.placement import STRATEGY_UPDATE, STRATEGY_VARIABLE
 from nbtf._runtime.scopes import SCOPE
 from nbtf._runtime.tensor import Tensor
 from nbtf._shapes import TensorShape
@@ -241,14 +242,14 @@ class DistributedVariable(Variable, DistributedValues):
     def _each(self, write: Callable[..., Any], values: tuple[Any, ...]) -> None:
         # The first copy rejects an invalid value before any copy has changed, because copies must stay equal.
         for number, copy in enumerate(self._values):
-            with device(copy.device):
+            with placed(copy.device, STRATEGY_UPDATE):
                 write(copy, *of_replica(number, values))
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Any:
         """Returns a variable with its own copies on the same devices."""
         copies: list[Variable] = []
         for copy in self._values:
-            with device(copy.device):
+            with placed(copy.device, STRATEGY_VARIABLE):
                 copies.append(copy.__deepcopy__(memo))
         variable = memo[id(self)] = type(self).of(self._strategy, copies)
         return variable

@@ -9,6 +9,7 @@ from typing import Any
 
 from nbtf._devices.base import Device
 from nbtf._devices.names import split_task, task_name
+from nbtf._own_name import own_name
 from nbtf._runtime.arguments import check_has
 from nbtf._runtime.cluster_spec import ClusterSpec
 from nbtf._runtime.context import CURRENT
@@ -22,12 +23,18 @@ TRAINING_JOBS = ("chief", "master", "worker")
 _JOBS = (*TRAINING_JOBS, "evaluator", "ps")
 """Jobs allowed in a cluster. Source: `multi_worker_util._validate_cluster_spec`."""
 
-WAY_OUT = (
+_WAY_OUT = (
     "one program controls all workers here; several programs would each train their own model. Use "
-    "tf.distribute.MirroredStrategy() for all GPUs of this computer. To start workers from the program, use "
-    "tf.distribute.MultiWorkerMirroredStrategy(tf.distribute.LocalCluster(worker={hosts}, gpus=1)). To simulate them, "
-    "call tf.runtime.simulate_cluster(hosts={hosts}, gpus=8), then tf.distribute.MultiWorkerMirroredStrategy()."
+    "{tf}.distribute.MirroredStrategy() for all GPUs of this computer. To start workers from the program, use "
+    "{tf}.distribute.MultiWorkerMirroredStrategy({tf}.distribute.LocalCluster(worker={hosts}, gpus=1)). To simulate "
+    "them, call {tf}.runtime.simulate_cluster(hosts={hosts}, gpus=8), then "
+    "{tf}.distribute.MultiWorkerMirroredStrategy()."
 )
+
+
+def _way_out(hosts: int) -> str:
+    """Returns what to do instead of starting several workers."""
+    return _WAY_OUT.format(hosts=hosts, tf=own_name())
 
 
 def count_workers(cluster_resolver: Any = None) -> int:
@@ -54,7 +61,7 @@ def count_workers(cluster_resolver: Any = None) -> int:
     is_process_of_several = count > 1 and (cluster_resolver is None or task_type is not None)
     if count > max(hosts, 1) or is_process_of_several:
         raise UnimplementedError(
-            f"{source} names {count} workers, but {WAY_OUT.format(hosts=count)} All three run without TF_CONFIG."
+            f"{source} names {count} workers, but {_way_out(count)} All three run without TF_CONFIG."
         )
     return count or hosts or 1
 
@@ -165,9 +172,7 @@ class Server:
         """Checks that there is only one task."""
         jobs = ClusterSpec(server_or_cluster_def).as_dict()
         if sum(map(len, jobs.values())) > 1:
-            raise UnimplementedError(
-                f"tf.distribute.Server makes this process one of several, but {WAY_OUT.format(hosts=2)}"
-            )
+            raise UnimplementedError(f"tf.distribute.Server makes this process one of several, but {_way_out(2)}")
 
     @staticmethod
     def create_local_server(config: Any = None, start: bool = True) -> Server:
@@ -202,7 +207,7 @@ class ParameterServerStrategyV2(Strategy):
 
     def __init__(self, cluster_resolver: Any = None, variable_partitioner: Any = None) -> None:
         """Raises an error that names the alternatives."""
-        raise UnimplementedError(f"ParameterServerStrategy needs several processes, but {WAY_OUT.format(hosts=2)}")
+        raise UnimplementedError(f"ParameterServerStrategy needs several processes, but {_way_out(2)}")
 
 
 ParameterServerStrategy = ParameterServerStrategyV2

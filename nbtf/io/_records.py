@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 from nbtf._storage.records import COMPRESSIONS, RecordWriter
 
 
+@dataclass(eq=False)
 class TFRecordOptions:
     """The compression of a record file.
 
@@ -28,29 +30,19 @@ class TFRecordOptions:
     'GZIP'
     """
 
-    def __init__(
-        self,
-        compression_type: str | None = None,
-        flush_mode: int | None = None,
-        input_buffer_size: int | None = None,
-        output_buffer_size: int | None = None,
-        window_bits: int | None = None,
-        compression_level: int | None = None,
-        compression_method: int | None = None,
-        mem_level: int | None = None,
-        compression_strategy: int | None = None,
-    ) -> None:
-        if (compression_type or "") not in COMPRESSIONS:
-            raise ValueError(f'Not a valid compression_type: "{compression_type}"')
-        self.compression_type = compression_type
-        self.flush_mode = flush_mode
-        self.input_buffer_size = input_buffer_size
-        self.output_buffer_size = output_buffer_size
-        self.window_bits = window_bits
-        self.compression_level = compression_level
-        self.compression_method = compression_method
-        self.mem_level = mem_level
-        self.compression_strategy = compression_strategy
+    compression_type: str | None = None
+    flush_mode: int | None = None
+    input_buffer_size: int | None = None
+    output_buffer_size: int | None = None
+    window_bits: int | None = None
+    compression_level: int | None = None
+    compression_method: int | None = None
+    mem_level: int | None = None
+    compression_strategy: int | None = None
+
+    def __post_init__(self) -> None:
+        if (self.compression_type or "") not in COMPRESSIONS:
+            raise ValueError(f'Not a valid compression_type: "{self.compression_type}"')
 
 
 class TFRecordWriter:

@@ -1,7 +1,6 @@
 """`tf.io.gfile`: files and folders on this computer."""
 
 from nbtf._public import public_names as _public_names
-from nbtf._storage.gfile import GFile as GFile
 from nbtf._storage.gfile import copy as copy
 from nbtf._storage.gfile import exists as exists
 from nbtf._storage.gfile import get_registered_schemes as get_registered_schemes
@@ -16,6 +15,7 @@ from nbtf._storage.gfile import rename as rename
 from nbtf._storage.gfile import rmtree as rmtree
 from nbtf._storage.gfile import stat as stat
 from nbtf._storage.gfile import walk as walk
+from nbtf._storage.opened_file import GFile as GFile
 
 
 def __dir__() -> list[str]:

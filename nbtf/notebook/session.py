@@ -32,7 +32,8 @@ class Ending:
 
     def __init__(self, undo: Undo, closing: Callable[[bool], object] | None = None) -> None:
         """Stores what restores the state, and a closing message or check, which is given whether the cell failed."""
-        self.undo, self.closing = undo, closing
+        self.undo: Undo = undo
+        self.closing: Callable[[bool], object] | None = closing
 
 
 class Session:

@@ -73,7 +73,7 @@ class Table:
         A row may have `parts`, rows of the same columns into which it expands; `lister` shows all of them. Rows marked
         `folded` are only in the data.
         """
-        self.columns = tuple(columns)
+        self.columns: tuple[Column, ...] = tuple(columns)
         self.rows: list[dict[str, Any]] = [dict(row) for row in rows]
         self.notes: list[str] = list(notes)
         self._most = limit
@@ -100,7 +100,7 @@ class Table:
         cells = [[column.title for column in self._filled]]
         for row, values in zip(self._unfolded, self._cells(self._unfolded[: self._most]), strict=False):
             cells += [values, *self._first_parts(row)]
-        widths = [max(map(_width, column)) for column in zip(*cells, strict=True)]
+        widths = [max(map(display_width, column)) for column in zip(*cells, strict=True)]
         lines = ["  ".join(map(_padded, row, widths, self._filled)).rstrip() for row in cells] if self._unfolded else []
         return "\n".join([*lines, *self._below()])
 
@@ -183,10 +183,11 @@ def _side(column: Column) -> str:
     return "" if column.number else ' style="text-align:left"'
 
 
-def _width(value: str) -> int:
+def display_width(value: str) -> int:
+    """Returns how many columns of a terminal a text has; Chinese and Japanese characters have two."""
     return sum(2 if unicodedata.east_asian_width(char) in "WF" else 1 for char in value)
 
 
 def _padded(value: str, width: int, column: Column) -> str:
-    room = " " * (width - _width(value))
+    room = " " * (width - display_width(value))
     return room + value if column.number else value + room

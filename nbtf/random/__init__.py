@@ -2,11 +2,11 @@
 
 from nbtf._ops.random.categorical import categorical as categorical
 from nbtf._ops.random.categorical import stateless_categorical as stateless_categorical
-from nbtf._ops.random.generator import Algorithm as Algorithm
 from nbtf._ops.random.generator import Generator as Generator
-from nbtf._ops.random.generator import create_rng_state as create_rng_state
 from nbtf._ops.random.generator import get_global_generator as get_global_generator
 from nbtf._ops.random.generator import set_global_generator as set_global_generator
+from nbtf._ops.random.generator_state import Algorithm as Algorithm
+from nbtf._ops.random.generator_state import create_rng_state as create_rng_state
 from nbtf._ops.random.stateless import fold_in as fold_in
 from nbtf._ops.random.stateless import split as split
 from nbtf._ops.random.stateless import stateless_normal as stateless_normal

@@ -14,6 +14,7 @@ from nbtf._devices.nvml import CardProcess as CardProcess
 from nbtf._devices.nvml import CardReading as CardReading
 from nbtf._devices.processes import ProcessOwner as ProcessOwner
 from nbtf._devices.processes import process_owner as process_owner
+from nbtf._install import VERSION as _VERSION
 from nbtf._public import public_names as _public_names
 from nbtf._record.density import Densities as Densities
 from nbtf._record.density import Density as Density
@@ -47,7 +48,6 @@ from nbtf._runtime.explanation import Explanation as Explanation
 from nbtf._runtime.explanation import explain_placement as explain_placement
 from nbtf._runtime.fitting import Fit as Fit
 from nbtf._runtime.holding import Holding as Holding
-from nbtf._runtime.holding import holding as holding
 from nbtf._runtime.inventory import DeviceInfo as DeviceInfo
 from nbtf._runtime.inventory import MemoryMap as MemoryMap
 from nbtf._runtime.inventory import devices as devices
@@ -55,11 +55,14 @@ from nbtf._runtime.inventory import memory_map as memory_map
 from nbtf._runtime.inventory import memory_pieces as memory_pieces
 from nbtf._runtime.inventory import physical_devices as physical_devices
 from nbtf._runtime.placement import in_words as in_words
+from nbtf._runtime.what_ifs import RefusedRequest as RefusedRequest
+from nbtf._runtime.what_ifs import WhatIf as WhatIf
 from nbtf.runtime._cluster import AllReduceTimes as AllReduceTimes
 from nbtf.runtime._cluster import all_reduce_times as all_reduce_times
 from nbtf.runtime._gpu_in_use import is_gpu_in_use as is_gpu_in_use
 from nbtf.runtime._libraries import compiled_memory as compiled_memory
 from nbtf.runtime._libraries import frameworks as frameworks
+from nbtf.runtime._libraries import holding as holding
 from nbtf.runtime._libraries import watch as watch
 from nbtf.runtime._machine import compiling as compiling
 from nbtf.runtime._machine import restart as restart
@@ -86,8 +89,14 @@ if TYPE_CHECKING:
     from nbtf._cluster.status import cluster_tasks as cluster_tasks
     from nbtf._frameworks.base import Arrays as Arrays
     from nbtf._frameworks.base import Card as Card
+    from nbtf.runtime._comparison import compare_recordings as compare_recordings
+    from nbtf.runtime._opened import OpenedRecording as OpenedRecording
+    from nbtf.runtime._opened import read_recording as read_recording
+    from nbtf.runtime._opened import read_trace as read_trace
+    from nbtf.runtime._snapshots import OpenedSnapshot as OpenedSnapshot
+    from nbtf.runtime._snapshots import read_snapshot as read_snapshot
 
-version = "1.0.0"
+version: str = _VERSION
 """nbtf's own version; `tf.__version__` is the TensorFlow version whose behaviour it follows."""
 
 
@@ -99,8 +108,14 @@ _FETCHED_ON_FIRST_USE = {
     "look_at_cluster": "nbtf._cluster.look",
     "TaskStatus": "nbtf._cluster.status",
     "cluster_tasks": "nbtf._cluster.status",
+    "compare_recordings": "nbtf.runtime._comparison",
+    "OpenedRecording": "nbtf.runtime._opened",
+    "read_recording": "nbtf.runtime._opened",
+    "read_trace": "nbtf.runtime._opened",
+    "OpenedSnapshot": "nbtf.runtime._snapshots",
+    "read_snapshot": "nbtf.runtime._snapshots",
 }
-"""Names for work with other machines; loaded on first use."""
+"""Names for work with other machines, and with files; loaded on first use."""
 
 if not TYPE_CHECKING:
 

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from nbtf._devices.collectives import AUTO, HIERARCHICAL, RING, STAR, TREE, plan
 from nbtf._devices.names import full_name
+from nbtf._own_name import own_name
 from nbtf._runtime.arguments import check_several, check_text, check_whole
 from nbtf._runtime.context import CURRENT
 from nbtf._runtime.scopes import merged
@@ -64,7 +65,7 @@ def all_reduce_times(nbytes: int, devices: int | Iterable[str] | None = None) ->
     configuration = CURRENT.context.configuration
     cluster = configuration.cluster if configuration.physical else None
     if cluster is None:
-        raise ValueError("No cluster is simulated. Call tf.runtime.simulate_cluster(hosts=2, gpus=8) first.")
+        raise ValueError(f"No cluster is simulated. Call {own_name()}.runtime.simulate_cluster(hosts=2, gpus=8) first.")
     names = [full_name("GPU", number, task) for task in cluster.tasks for number in range(cluster.host.count)]
     if check_whole(nbytes, "nbytes") < 0:
         raise ValueError(f"`nbytes` must be 0 or more. Got {nbytes}.")

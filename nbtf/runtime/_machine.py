@@ -12,10 +12,12 @@ from nbtf._devices.first_use import Compiling
 from nbtf._devices.lent import LENT
 from nbtf._devices.links import DEFAULT_NETWORK
 from nbtf._devices.machines import Simulated, simulated_cluster, simulated_machine
+from nbtf._own_name import own_name
 from nbtf._runtime.cluster import disconnect
 from nbtf._runtime.context import CURRENT, install
-from nbtf._runtime.device import device as _device_scope
+from nbtf._runtime.device import placed
 from nbtf._runtime.inventory import matching_device
+from nbtf._runtime.placement import CALLED
 
 
 class _Sentence(str):
@@ -138,7 +140,7 @@ def _use(machine: Simulated, function: str) -> None:
         backends.load("simulated")
     elif configuration.machine != machine:
         raise RuntimeError(
-            "Simulated GPUs cannot be modified after being initialized. Call tf.runtime.restart() first, "
+            f"Simulated GPUs cannot be modified after being initialized. Call {own_name()}.runtime.restart() first, "
             f"or {function} before the first op."
         )
 
@@ -210,7 +212,7 @@ def warmup(device: str | None = None, ops: str | Sequence[str] = "core") -> _Sen
         sentence = _Sentence(f"{target.short_name}{suffix} compiles no kernels: there is nothing to warm up.")
     else:
         count_before, started = len(first_use.seen), perf_counter()
-        with _device_scope(target.name), first_use.expected():
+        with placed(target.name, CALLED), first_use.expected():
             for group in groups.values():
                 group()
             target.synchronize()

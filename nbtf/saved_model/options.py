@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 
+@dataclass(eq=False)
 class SaveOptions:
     """Options of `tf.saved_model.save`; accepted, without effect. The format keeps classes, so gradients are kept.
 
@@ -23,34 +25,25 @@ class SaveOptions:
       extra_tags: additional tags.
     """
 
-    def __init__(
-        self,
-        namespace_whitelist: Sequence[str] | None = None,
-        save_debug_info: bool = False,
-        function_aliases: Any = None,
-        experimental_debug_stripper: bool = False,
-        experimental_io_device: str | None = None,
-        experimental_variable_policy: Any = None,
-        experimental_custom_gradients: bool = True,
-        experimental_image_format: bool = False,
-        experimental_skip_saver: bool = False,
-        experimental_sharding_callback: Any = None,
-        extra_tags: Any = None,
-    ) -> None:
-        """Stores the options."""
-        self.namespace_whitelist: list[str] = list(namespace_whitelist or ())
-        self.save_debug_info = save_debug_info
-        self.function_aliases: dict[Any, Any] = dict(function_aliases or {})
-        self.experimental_debug_stripper = experimental_debug_stripper
-        self.experimental_io_device = experimental_io_device
-        self.experimental_variable_policy = experimental_variable_policy
-        self.experimental_custom_gradients = experimental_custom_gradients
-        self.experimental_image_format = experimental_image_format
-        self.experimental_skip_saver = experimental_skip_saver
-        self.experimental_sharding_callback = experimental_sharding_callback
-        self.extra_tags = extra_tags
+    namespace_whitelist: Sequence[str] | None = None
+    save_debug_info: bool = False
+    function_aliases: Any = None
+    experimental_debug_stripper: bool = False
+    experimental_io_device: str | None = None
+    experimental_variable_policy: Any = None
+    experimental_custom_gradients: bool = True
+    experimental_image_format: bool = False
+    experimental_skip_saver: bool = False
+    experimental_sharding_callback: Any = None
+    extra_tags: Any = None
+
+    def __post_init__(self) -> None:
+        """Replaces missing values by empty containers."""
+        self.namespace_whitelist = list(self.namespace_whitelist or ())
+        self.function_aliases = dict(self.function_aliases or {})
 
 
+@dataclass(eq=False)
 class LoadOptions:
     """Options of `tf.saved_model.load`; accepted, without effect.
 
@@ -62,17 +55,8 @@ class LoadOptions:
       experimental_load_function_aliases: whether to load aliases.
     """
 
-    def __init__(
-        self,
-        allow_partial_checkpoint: bool = False,
-        experimental_io_device: str | None = None,
-        experimental_skip_checkpoint: bool = False,
-        experimental_variable_policy: Any = None,
-        experimental_load_function_aliases: bool = False,
-    ) -> None:
-        """Stores the options."""
-        self.allow_partial_checkpoint = allow_partial_checkpoint
-        self.experimental_io_device = experimental_io_device
-        self.experimental_skip_checkpoint = experimental_skip_checkpoint
-        self.experimental_variable_policy = experimental_variable_policy
-        self.experimental_load_function_aliases = experimental_load_function_aliases
+    allow_partial_checkpoint: bool = False
+    experimental_io_device: str | None = None
+    experimental_skip_checkpoint: bool = False
+    experimental_variable_policy: Any = None
+    experimental_load_function_aliases: bool = False

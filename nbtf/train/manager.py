@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+from nbtf._runtime.attributes import reads
 from nbtf._runtime.logger import get_logger
 from nbtf.keras.saving.latest import check_prefix, note_latest, read_state
 from nbtf.train.checkpoint import Checkpoint
@@ -73,25 +74,13 @@ class CheckpointManager:
         """Paths of the kept checkpoints, oldest first."""
         return list(self._times)
 
-    @property
-    def latest_checkpoint(self) -> str | None:
-        """Path of the latest checkpoint; None if there is none."""
-        return self._latest
+    latest_checkpoint: str | None = reads("_latest", "Path of the latest checkpoint; None if there is none.")
 
-    @property
-    def directory(self) -> str:
-        """The folder of the checkpoints."""
-        return self._directory
+    directory: str = reads("_directory", "The folder of the checkpoints.")
 
-    @property
-    def checkpoint(self) -> Checkpoint:
-        """The checkpoint to save."""
-        return self._checkpoint
+    checkpoint: Checkpoint = reads("_checkpoint", "The checkpoint to save.")
 
-    @property
-    def checkpoint_interval(self) -> int | None:
-        """Minimum number of steps between two checkpoints."""
-        return self._interval
+    checkpoint_interval: int | None = reads("_interval", "Minimum number of steps between two checkpoints.")
 
     def save(self, checkpoint_number: Any = None, check_interval: bool = True, options: Any = None) -> str | None:
         """Saves a checkpoint, and deletes the oldest if there are too many.

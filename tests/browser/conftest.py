@@ -1,4 +1,4 @@
-"""One JupyterLab and one browser for all tests here, a page for each. Without a browser they skip, in CI they fail."""
+"""One JupyterLab, one browser and one page for most tests here. Without a browser they skip, in CI they fail."""
 
 from __future__ import annotations
 
@@ -88,26 +88,38 @@ def open_page(browser: str, tmp_path_factory: pytest.TempPathFactory) -> Iterato
         yield page
 
 
+@pytest.fixture(scope="package")
+def left_labs() -> list[Any]:
+    """Pages of JupyterLab that are as they were when they were loaded: the next test opens its notebook there."""
+    return []
+
+
 @pytest.fixture
 def new_lab(
-    server: LabServer, open_page: Callable[..., Any], request: pytest.FixtureRequest
+    server: LabServer, open_page: Callable[..., Any], left_labs: list[Any], request: pytest.FixtureRequest
 ) -> Iterator[Callable[..., Any]]:
     """Makes pages; each must end without an error on its console and without having asked another machine."""
     from tests.browser.lab import Lab
 
-    pages: list[Lab] = []
+    labs: list[Lab] = []
     name = re.sub(r"\W+", "-", request.node.name).strip("-")
     server.theme("Light")
 
     def make(elsewhere: LabServer | None = None, **options: Any) -> Lab:
-        pages.append(Lab(open_page(**options), elsewhere or server, f"{name}-{len(pages)}"))
-        return pages[-1]
+        if left_labs and elsewhere in (None, server) and not options.keys() - {"viewport"}:
+            left = left_labs.pop()
+            page, loaded = left.page, left.loaded
+            page.set_viewport_size(options.get("viewport", USUAL["viewport"]))
+        else:
+            page, loaded = open_page(**options), None
+        labs.append(Lab(page, elsewhere or server, f"{name}-{len(labs)}", loaded=loaded))
+        labs[-1].is_altered = bool(options.keys() - {"viewport"})
+        return labs[-1]
 
     yield make
-    for one in pages:
-        one.end()
-    assert [] == [url for one in pages for url in one.asked]
-    assert [] == [error for one in pages for error in one.errors if not one.is_of_its_program(error)]
+    left_labs += [lab for lab in labs if lab.end()]
+    assert [] == [url for lab in labs for url in lab.asked]
+    assert [] == [error for lab in labs for error in lab.errors if not lab.is_of_its_program(error)]
 
 
 @pytest.fixture

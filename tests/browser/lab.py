@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from tests.browser.lab_server import LabServer
 
 if TYPE_CHECKING:  # it may be missing; then every test skips or fails with the reason
-    from playwright.sync_api import CDPSession, Locator, Page, Request, WebSocket
+    from playwright.sync_api import CDPSession, ConsoleMessage, Locator, Page, Request, WebSocket
 
 NOTEBOOK = "window.jupyterapp?.shell?.currentWidget"
 RUN = f"""index => {{
@@ -21,6 +21,18 @@ RUN = f"""index => {{
     content.deselectAll();
     return jupyterapp.commands.execute('notebook:run-cell');
 }}"""
+SHUT_DOWN = """() => {
+    const notebooks = [...(window.jupyterapp?.shell?.widgets('main') ?? [])].filter(each => each.sessionContext);
+    return Promise.all(notebooks.map(each => each.sessionContext.shutdown())).then(() => notebooks.length > 0);
+}"""
+"""Shuts down the kernels of all notebooks; tells whether there are notebooks."""
+CLOSE = """() => {
+    const opened = [...window.jupyterapp.shell.widgets('main')].filter(each => each.context || each.content);
+    opened.forEach(each => each.dispose());
+    window.__nbtf = {};
+    return document.querySelectorAll('.jp-Dialog, .jp-Notebook, .nbtf-view').length == 0;
+}"""
+"""Closes all notebooks without saving them; tells whether the page is then as it was."""
 WATCH = Path(__file__).with_name("watch.js")
 UNREADABLE = Path(__file__).with_name("unreadable.js")
 
@@ -35,29 +47,40 @@ class Lab:
     asked: list[str] = field(default_factory=list)
     errors: list[str] = field(default_factory=list)
     expected: list[str] = field(default_factory=list)
+    loaded: tuple[str, ...] | None = None
+    """The server and its settings when the page was loaded; None before."""
+    is_altered: bool = False
+    """Whether a test has left something in the page that the next would see: a style, a listener, another time."""
     _metrics: CDPSession | None = None
 
     def __post_init__(self) -> None:
         """Listens."""
-        self.page.add_init_script(path=WATCH)
-        self.page.on("request", self._request)
-        self.page.on("websocket", self._socket)
-        self.page.on("pageerror", lambda error: self.errors.append(f"uncaught: {error}"))
-        self.page.on("console", lambda said: self.errors.append(said.text) if said.type == "error" else None)
+        if self.loaded is None:
+            self.page.add_init_script(path=WATCH)
+        for event, listener in self._listeners().items():
+            self.page.on(event, listener)  # pyright: ignore[reportCallIssue, reportArgumentType]
 
     # Notebooks
 
-    def open(self, *cells: str | dict[str, Any], metadata: dict[str, Any] | None = None) -> None:
+    def open(self, *cells: str | dict[str, Any], metadata: dict[str, Any] | None = None, afresh: bool = False) -> None:
         """Opens a notebook of these cells: code, or whole cells with their outputs; then it is a trusted one.
 
-        JupyterLab draws saved widgets only after it has started a kernel, whatever that kernel knows.
+        A page that another test has left does not load JupyterLab again, unless views are saved in the notebook or
+        `afresh` asks for it. JupyterLab draws saved widgets only after it has started a kernel, whatever that kernel
+        knows.
         """
         whole = [code_cell(cell) if isinstance(cell, str) else cell for cell in cells]
         file = self.write(f"{self.name}.ipynb", whole, metadata)
         if any(cell.get("outputs") for cell in whole):
             self.server.trust(file)
-        self.page.goto(self.server.page(file.name, self.name))
-        self.wait(f"{NOTEBOOK}?.context?.isReady && {NOTEBOOK}.content?.widgets.length == {len(whole)}")
+        is_loaded = self.loaded == self.server.settings()
+        if is_loaded and "widgets" not in (metadata or {}) and not afresh:
+            self.page.evaluate("path => void jupyterapp.commands.execute('docmanager:open', {path})", file.name)
+        else:
+            self.page.goto(self.server.page(file.name, self.name))
+            self.loaded = self.server.settings()
+        self.wait(f"{NOTEBOOK}?.context?.path == arg && {NOTEBOOK}.context.isReady", file.name)
+        self.wait(f"{NOTEBOOK}.content?.widgets.length == {len(whole)}")
         self.page.evaluate("() => jupyterapp.shell.collapseLeft()")  # all the width there is
         self.page.evaluate(f"() => {NOTEBOOK}.sessionContext.ready")
         self.wait(f"{self.kernel}?.status == 'idle'")
@@ -98,6 +121,16 @@ class Lab:
         """Restarts the kernel as the menu does."""
         self.page.evaluate(f"() => {NOTEBOOK}.sessionContext.restartKernel()")
         self.wait(f"{self.kernel}.status == 'idle'")
+
+    def reload(self) -> None:
+        """Loads the page again, as a reader does; another test then gets a new page."""
+        self.is_altered = True
+        self.page.reload()
+
+    def speak(self, language: str) -> None:
+        """Gives the page a language; another test then gets a new page."""
+        self.is_altered = True
+        self.page.evaluate("language => document.documentElement.lang = language", language)
 
     def interrupt(self) -> None:
         """Interrupts the cell that runs."""
@@ -168,6 +201,7 @@ class Lab:
 
     def let_seconds_pass(self, seconds: float) -> None:
         """Puts the page's clock forward; its timers go on as they were."""
+        self.is_altered = True
         self.page.clock.set_fixed_time(datetime.now() + timedelta(seconds=seconds))
 
     # Looking
@@ -195,12 +229,38 @@ class Lab:
             return True
         return self.server.program == "notebook" and "reading 'schema'" in error
 
-    def end(self) -> None:
-        """Shuts the kernel down, hears the last messages, and closes the page."""
-        self.page.evaluate(f"() => window.jupyterapp && {NOTEBOOK}?.sessionContext?.shutdown()")
-        self.page.close()
+    def end(self) -> bool:
+        """Shuts the kernels down and hears the last messages. Returns whether the page can serve another test.
+
+        A page that cannot is closed.
+        """
+        has_notebooks = self.page.evaluate(SHUT_DOWN)
+        for event, listener in self._listeners().items():  # what a closed notebook says is JupyterLab's own
+            self.page.remove_listener(event, listener)
+        can_serve = has_notebooks and not self.is_altered and self.server.program == "jupyterlab"
+        if not can_serve or not self.page.evaluate(CLOSE):
+            self.page.close()
+            return False
+        self.page.mouse.move(0, 0)
+        self.next_frame()
+        return True
 
     # What leaves the machine; the browser's own rules refuse it
+
+    def _listeners(self) -> dict[str, Callable[[Any], None]]:
+        return {
+            "request": self._request,
+            "websocket": self._socket,
+            "pageerror": self._error,
+            "console": self._message,
+        }
+
+    def _error(self, error: Any) -> None:
+        self.errors.append(f"uncaught: {error}")
+
+    def _message(self, message: ConsoleMessage) -> None:
+        if message.type == "error":
+            self.errors.append(message.text)
 
     def _request(self, request: Request) -> None:
         self._hear(request.url)

@@ -62,13 +62,23 @@ class LabServer:
 
     def disable(self, *extensions: str) -> None:
         """Has the pages that are opened from now on do without these extensions, too; none: with all but `NEVER`."""
-        config = self.home / "config" / "labconfig" / "page_config.json"
-        write(config, {"disabledExtensions": dict.fromkeys([*NEVER, *extensions], True)})
+        write(self._page_config, {"disabledExtensions": dict.fromkeys([*NEVER, *extensions], True)})
 
     def theme(self, name: str) -> None:
         """Has the pages that are opened from now on look `Light` or `Dark`."""
-        settings = self.home / "settings" / "@jupyterlab" / "apputils-extension" / "themes.jupyterlab-settings"
-        write(settings, {"theme": f"JupyterLab {name}"})
+        write(self._themes, {"theme": f"JupyterLab {name}"})
+
+    def settings(self) -> tuple[str, ...]:
+        """What a page depends on that is opened now: the server, its extensions and its theme."""
+        return (self.address, *(file.read_text(encoding="utf-8") for file in (self._page_config, self._themes)))
+
+    @property
+    def _page_config(self) -> Path:
+        return self.home / "config" / "labconfig" / "page_config.json"
+
+    @property
+    def _themes(self) -> Path:
+        return self.home / "settings" / "@jupyterlab" / "apputils-extension" / "themes.jupyterlab-settings"
 
     def stop(self) -> None:
         """Ends the server, and with it its kernels."""
@@ -108,6 +118,7 @@ def start_lab(home: Path, program: str = "jupyterlab") -> LabServer:
         process = subprocess.Popen(command, env=environment(home), cwd=home, stdout=log, stderr=subprocess.STDOUT)
     server = LabServer(home, f"http://127.0.0.1:{port}", token, process, program)
     server.disable()
+    server.theme("Light")
     try:
         wait_until_it_answers(server)
     except BaseException:

@@ -221,7 +221,7 @@ def test_memory_of_the_chosen_device_stands_below_the_rows(
     assert ["Memory of GPU:0", "Memory of GPU:1"] == titles
     assert (False, False) == (before, beside)  # nothing to show, and the whole of it
     assert "at most 9 MiB in use" in (told or "")
-    assert ["in use · max 16 MiB"] == curves  # a pool of many GiB would have no place beside it
+    assert ["in use · peak 9 MiB of 4.5 GiB"] == curves  # a pool of many GiB would have no place beside it
     assert ([], []) == (unreadable, axe)
 
 
@@ -275,7 +275,7 @@ def test_views_come_back_after_a_reload_in_the_middle_of_a_run(docked: Lab) -> N
     docked.start(3)
     docked.wait(f"{docked.kernel}.status == 'busy'")
 
-    docked.page.reload()
+    docked.reload()
     docked.wait(f"{NOTEBOOK}?.sessionContext?.session?.kernel")
     docked.interrupt()  # JupyterLab asks a kernel for its widgets, and has no answer before the cell is over
     docked.page.locator(f"{PANEL} {ROW}[data-op]").first.wait_for()

@@ -44,8 +44,8 @@ STATIC = Path(esm.__file__).parents[1] / "static"
 def test_views_speak_as_the_page_or_the_environment_does(
     lab: Lab, page: str, asked: str, lang: str, says: list[str]
 ) -> None:
-    lab.open(START.format(asked), "%devices --live --here", RAN)
-    lab.page.evaluate("lang => document.documentElement.lang = lang", page)
+    lab.open(START.format(asked), "%devices --live --here", RAN, afresh=True)
+    lab.speak(page)
     lab.run(0, 1, 2)
     lab.page.locator(f"{MAP}[lang='{lang}'] .nbtf-ghost").wait_for()
 

@@ -130,7 +130,7 @@ def test_view_zooms_while_a_cell_runs(shown: Lab) -> None:
 
 def test_view_comes_back_after_a_reload(shown: Lab) -> None:
     shown.page.evaluate("() => jupyterapp.commands.execute('docmanager:save')")
-    shown.page.reload()
+    shown.reload()
     shown.wait(f"{NOTEBOOK}?.context?.isReady")
     shown.page.evaluate(f"() => {NOTEBOOK}.sessionContext.ready")
 
@@ -154,7 +154,7 @@ def test_stored_notebook_shows_the_picture_and_has_nothing_else(shown: Lab) -> N
     text = file.read_text(encoding="utf-8")
     data = json.loads(text)["cells"][1]["outputs"][-1]["data"]
     shown.shut_down()
-    shown.page.reload()
+    shown.reload()
     shown.page.locator(STILL).wait_for()
 
     assert {"image/svg+xml", "text/html", "text/plain"} == data.keys()
@@ -214,8 +214,8 @@ def test_memory_of_a_long_recording_comes_when_the_rest_is_shown(lab: Lab) -> No
 
 
 def test_two_pictures_of_a_recording_come_alive_and_a_page_is_spoken_to_in_its_language(lab: Lab) -> None:
-    lab.open(START, STEP, "record")
-    lab.page.evaluate("() => document.documentElement.lang = 'ja'")
+    lab.open(START, STEP, "record", afresh=True)
+    lab.speak("ja")
     lab.run(0, 1, 2)
 
     lab.wait("document.querySelectorAll('.nbtf-recording[lang=ja] .nbtf-time svg text').length > 0")
@@ -223,6 +223,47 @@ def test_two_pictures_of_a_recording_come_alive_and_a_page_is_spoken_to_in_its_l
     lab.wait("document.querySelectorAll('.nbtf-recording').length == 2")
 
     assert "タイムライン" == lab.page.locator(f"{VIEW} [role=tab]").first.inner_text()
+
+
+CURSOR = f"{VIEW} .nbtf-time-cursor"
+SCENE = f"{VIEW} .nbtf-plane"
+
+
+def test_the_replay_of_a_live_view_moves_the_timeline_and_the_memory_of_a_recording(lab: Lab) -> None:
+    lab.open(START, "%devices --live --here", STEP)
+    lab.run(0, 1, 2)
+    lab.output(2).scroll_into_view_if_needed()
+    wait_for_view(lab)
+    assert not lab.page.locator(CURSOR).is_visible()
+
+    lefts: list[float] = []
+    for _ in range(2):
+        for _ in range(5):
+            lab.press(".nbtf-map", "Step")
+        lab.page.locator(CURSOR).wait_for()
+        lab.next_frame()
+        lefts.append(float(lab.page.locator(CURSOR).evaluate("node => node.offsetLeft")))
+    lab.page.locator(VIEW).get_by_role("tab", name="Memory", exact=True).click()
+    lab.next_frame()
+    step = int(lab.page.locator(SCENE).get_attribute("aria-valuenow") or "")
+
+    assert lefts[0] < lefts[1]
+    assert 1 < step < int(lab.page.locator(SCENE).get_attribute("aria-valuemax") or "")
+
+
+def test_a_range_of_a_long_recording_is_added_up_by_the_kernel(lab: Lab) -> None:
+    lab.open(START, LONG)
+    lab.run(0, 1)
+    wait_for_view(lab)
+    lab.page.locator(f"{VIEW} .nbtf-time-lane").last.focus()
+
+    for key in ("Home", "Escape", "m", *["Shift+ArrowRight"] * 11):
+        lab.page.keyboard.press(key)
+    figures = lab.page.locator(f"{VIEW} .nbtf-range-figures dd")
+    figures.first.wait_for()
+
+    assert 1000 < int(figures.first.inner_text().replace(",", ""))
+    assert lab.page.locator(f"{VIEW} .nbtf-range-list li", has_text="AddV2").count()
 
 
 def by_key(lab: Lab) -> None:

@@ -12,6 +12,7 @@ import pytest
 from nbtf.notebook.views import esm
 from tests.browser.lab import UNREADABLE
 from tests.browser.saved import Saved, State
+from tests.rings import with_nightly
 
 HOST = Path(__file__).with_name("page_without_shell.js")
 STRIP, DEVICE, STAGE = ".nbtf-live-strip", ".nbtf-strip-device", ".nbtf-stage"
@@ -97,8 +98,10 @@ def axe(page: Page) -> list[str]:
     return [f"{problem['id']}: {node['html']}" for problem in result["violations"] for node in problem["nodes"]]
 
 
-@pytest.mark.parametrize("theme", THEMES)
-@pytest.mark.parametrize("width", [320, 700, 1280])
+@pytest.mark.parametrize(
+    ("width", "theme"),
+    with_nightly([(320, "light"), (700, "dark")], [(320, "dark"), (700, "light"), (1280, "light"), (1280, "dark")]),
+)
 def test_strip_is_36_pixels_and_readable(new_page: Callable[..., Page], state: State, width: int, theme: str) -> None:
     page = new_page(width, theme)
     show(page, state)

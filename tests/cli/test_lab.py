@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import json
 import os
+import platform
 import sys
 from pathlib import Path
 
@@ -166,7 +167,7 @@ def test_language_that_nobody_translated_into_is_refused(originals: list[lab.Les
 def test_asked_language_is_opened_and_is_that_of_the_views(started: list[list[str]], tmp_path: Path) -> None:
     cli.main(["lab", "--language", "ja", "--dir", str(tmp_path / "mine")])
 
-    assert "--LabApp.default_url=/lab/tree/ja/01_first.ipynb" in started[0]
+    assert "--LabApp.default_url=/doc/tree/ja/01_first.ipynb" in started[0]
     assert f"--ServerApp.root_dir={tmp_path / 'mine'}" in started[0]
     assert "ja" == os.environ[lab.VARIABLE]
 
@@ -196,7 +197,7 @@ def test_jupyterlab_starts_in_the_folder_and_on_the_first_tutorial(started: list
     cli.main(["lab", "--dir", str(tmp_path / "mine")])
 
     assert f"--ServerApp.root_dir={tmp_path / 'mine'}" in started[0]
-    assert "--LabApp.default_url=/lab/tree/01_first.ipynb" in started[0]
+    assert "--LabApp.default_url=/doc/tree/01_first.ipynb" in started[0]
 
 
 def test_default_folder_is_below_the_current_one(
@@ -231,3 +232,19 @@ def test_missing_jupyterlab_is_named_before_anything_is_copied(
 
     assert (2, [], False) == (status, started, (tmp_path / "mine").exists())
     assert pip_install("lab") in capsys.readouterr().err
+
+
+def test_copies_have_what_the_kernel_would_add_when_it_starts(tmp_path: Path) -> None:
+    language = {"name": "python", "file_extension": ".py"}
+    original = tmp_path / "a.ipynb"
+    original.write_text(json.dumps({"cells": [], "metadata": {"language_info": language}}), encoding="utf-8")
+    lab.copy_tutorials([lab.Lesson(original, "a.ipynb")], tmp_path / "mine")
+
+    metadata = json.loads((tmp_path / "mine" / "a.ipynb").read_text())["metadata"]
+    assert {**language, "version": platform.python_version()} == metadata["language_info"]
+
+
+def test_defaults_of_jupyterlab_are_in_the_package() -> None:
+    [defaults] = lab._CONFIG.glob("labconfig/*.json")
+
+    assert json.loads(defaults.read_text())["@jupyterlab/apputils-extension:notification"]["fetchNews"] == "false"

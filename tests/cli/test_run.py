@@ -6,6 +6,7 @@ import contextlib
 import errno
 import importlib.util
 import io
+import json
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -249,3 +250,60 @@ def test_a_time_is_a_number(seconds: str, capsys: pytest.CaptureFixture[str]) ->
         cli.main(["run", "n.ipynb", "--timeout", seconds])
 
     assert f"expected a number of seconds, got '{seconds}'" in capsys.readouterr().err
+
+
+def test_without_tensorflow_it_cannot_run_there(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    find = importlib.util.find_spec
+    monkeypatch.setattr(
+        importlib.util, "find_spec", lambda name, *rest: None if name == "tensorflow" else find(name, *rest)
+    )
+    notebook = str(save(tmp_path / "notebook.ipynb", cell("1")))
+
+    for option in (["--with", "tensorflow"], ["--compare"]):
+        assert cli.main(["run", notebook, *option]) == 2
+        said = capsys.readouterr()
+        assert "needs tensorflow. Install with: pip install tensorflow" in said.err
+        assert not said.out
+
+
+@pytest.mark.parametrize(
+    ("options", "reason"),
+    [
+        (["--with", "tensorflow", "--gpus", "2"], "TensorFlow uses the real ones"),
+        (["--with", "tensorflow", "--tf1"], "--tf1"),
+        (["--compare", "-o", "out.ipynb"], "--compare runs the notebook twice"),
+    ],
+    ids=["gpus", "tf1", "output"],
+)
+def test_options_without_a_meaning_are_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], options: list[str], reason: str
+) -> None:
+    assert cli.main(["run", str(save(tmp_path / "notebook.ipynb", cell("1"))), *options]) == 2
+    assert reason in capsys.readouterr().err
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    cells = cell("import tensorflow as tf\nx = tf.ones([2]) + 1"), cell("print(1)", "2\n"), cell("tf.no_such_name")
+    notebook = save(tmp_path_factory.mktemp("json") / "notebook.ipynb", *cells)
+    with contextlib.redirect_stdout(io.StringIO()) as said:
+        assert cli.main(["run", str(notebook), "--with", "nbtf", "--gpus", "1", "--json"]) == 1
+    return json.loads(said.getvalue())
+
+
+def test_json_has_each_cell_with_its_placements(data: Any) -> None:
+    first, second, third = data["cells"]
+
+    assert [row["verdict"] for row in data["cells"]] == ["ran, nothing recorded", "ran, output differs", "failed"]
+    assert first["placements"][0] == {
+        "op": "AddV2",
+        "device": "GPU:0 (simulated)",
+        "count": 1,
+        "why": "lowest-numbered GPU",
+    }
+    assert second["details"] == ["- 2", "+ 1"]
+    assert third["placements"] == []
+    assert data["missing"] == ["tf.no_such_name"]
+    assert data["not_reached"] == 0

@@ -205,6 +205,7 @@ def test_what_a_kernel_on_a_task_raises_itself_has_tensorflows_words_around_it(
         raise error_class(None, None, "it gives up")
 
     monkeypatch.setattr(find_op("Sqrt"), "kernel", kernel)
+    monkeypatch.setattr(find_op("Sqrt"), "function", None)
     with tf.device(GPU_1):
         root = tf.sqrt(tf.constant([4.0]))
         after = root + 1.0
@@ -227,6 +228,7 @@ def test_an_error_of_a_kernel_is_told_even_though_that_of_a_loss_is_not(
         raise tf.errors.AbortedError(None, None, "it gives up")
 
     monkeypatch.setattr(find_op("Sqrt"), "kernel", kernel)
+    monkeypatch.setattr(find_op("Sqrt"), "function", None)
     with tf.device(GPU_1):
         tf.sqrt(tf.constant([4.0]))
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import threading
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,9 @@ import numpy as np
 import pytest
 
 import nbtf as tf
+from nbtf._cluster.channel import Channel
 from nbtf._cluster.faults import Faults
+from nbtf._cluster.record_queue import MOST_UNDER_WAY
 from nbtf._cluster.session import TaskSession
 from nbtf._locks import _all_locks
 from nbtf._runtime.blocks import end_cell
@@ -56,6 +59,16 @@ def closed(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[], Gate]]:
         gate.open()
 
 
+def run_ahead(channel: Channel, make: Callable[[], Any]) -> list[Any]:
+    """Makes tensors until no further batch is sent, and 200 more, whose records wait here."""
+    made = []
+    while channel.waiting < MOST_UNDER_WAY:
+        made.append(make())
+        channel.flush()
+        time.sleep(0.002)
+    return made + [make() for _ in range(200)]
+
+
 def outcome_of(tensor: Any) -> Any:
     """Returns the values of a tensor, or the error that says why there are none."""
     try:
@@ -82,7 +95,7 @@ def test_what_a_task_had_not_begun_is_an_error_that_names_op_and_task(
         finished = tf.constant([1.0, 2.0]) * 2.0
         two.cluster.wait()
         gate = closed()
-        waiting = [tf.exp(finished + float(number)) for number in range(500)]  # some are sent, and some are not
+        waiting = run_ahead(two.cluster.channels[1], lambda: tf.exp(finished + 1.0))
         with pressed(two.cluster), pytest.raises(KeyboardInterrupt) as caught:
             waiting[-1].numpy()
         gate.open()
@@ -116,7 +129,7 @@ def test_nobody_waits_for_what_another_task_has_dropped(two: Connected, closed: 
 def test_large_tensors_that_nobody_wants_any_more_are_not_sent(two: Connected, closed: Callable[[], Gate]) -> None:
     gate = closed()
     with tf.device(GPU_0):
-        small = [tf.constant(float(number)) + 1.0 for number in range(400)]  # so many that the next ones wait here
+        small = run_ahead(two.cluster.channels[0], lambda: tf.constant(2.0) + 1.0)
         large = [tf.constant(np.zeros(1 << 20, np.float32)) for _ in range(4)]
         before = two.cluster.channels[0].bytes_sent
         with pressed(two.cluster), pytest.raises(KeyboardInterrupt):

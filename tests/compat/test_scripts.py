@@ -92,6 +92,20 @@ def test_files_come_and_go(tmp_path: Path) -> None:
     assert not gfile.Exists(folder)
 
 
+def test_gfile_takes_the_argument_names_of_tensorflow_1(tmp_path: Path) -> None:
+    folder, file = f"{tmp_path}/a", f"{tmp_path}/a/one.txt"
+    gfile.MakeDirs(dirname=folder)
+    gfile.FastGFile(name=file, mode="w").write("1")
+    gfile.Copy(oldpath=file, newpath=f"{folder}/two.txt", overwrite=True)
+    gfile.Rename(oldname=file, newname=f"{folder}/three.txt")
+
+    assert ["three.txt", "two.txt"] == sorted(gfile.ListDirectory(dirname=folder))
+    assert [folder] == [at for at, _, _ in gfile.Walk(top=folder, in_order=False)]
+    assert not gfile.Exists(filename=file)
+    with pytest.raises(TypeError, match="filename"):
+        gfile.Exists(path=file)
+
+
 def test_what_is_not_there_is_told(tmp_path: Path) -> None:
     path = str(tmp_path / "none")
 

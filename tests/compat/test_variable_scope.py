@@ -369,3 +369,16 @@ def test_a_later_call_of_a_template_makes_no_variable(graph: tf1.Graph) -> None:
     template()
     with pytest.raises(ValueError, match=r"^Trainable variable created when calling a template after the first time"):
         template()
+
+
+@pytest.mark.parametrize("use_resource", [False, True])
+def test_nodes_read_the_copy_on_the_caching_device(graph: tf1.Graph, use_resource: bool) -> None:
+    with tf1.device("/cpu:0"), tf1.variable_scope("s", caching_device="/gpu:0") as scope:
+        v = tf1.get_variable("v", [2], initializer=tf1.zeros_initializer(), use_resource=use_resource)
+        w = tf1.Variable([1.0], caching_device=lambda op: f"/gpu:{len(op.inputs)}", use_resource=use_resource)
+        y = v + 1.0
+
+    assert "/gpu:0" == scope.caching_device
+    assert "/device:GPU:0" == v.value().device == y.op.inputs[0].device
+    assert ("cpu:0", "gpu:1") == (w.device[-5:].lower(), w.value().device[-5:].lower())
+    assert v.value() is v.value()

@@ -150,7 +150,8 @@ def test_texts_are_legible(lesson: str, language: str) -> None:
 
 @each_lesson
 def test_texts_that_are_too_long_would_be_noticed(lesson: str) -> None:
-    root = ungrouped(ET.fromstring(to_svg(files.DRAWINGS[lesson](lambda words: f"{words} {words} {words}"))))
+    picture = files.DRAWINGS[lesson](lambda words: f"{words} {words} {words}")
+    root = ungrouped(ET.fromstring(to_svg(picture, narrow=False)))
 
     assert outside(root) + cut(root)
 

@@ -43,13 +43,13 @@ def told(client: Any, notebook: Any, exercise: Exercise, answer: str) -> str:
 
 
 def answers(path: Path) -> list[tuple[Exercise, str, str]]:
-    """Runs a notebook; returns each tried answer with its exercise and the check's message."""
+    """Runs a notebook up to its last exercise; returns each tried answer with its exercise and the check's message."""
     notebook = nbformat.read(path, as_version=4)
     known = {exercise.cell: exercise for exercise in exercises(notebook)}
     client = nbclient.NotebookClient(notebook, km=kernel(), timeout=600, coalesce_streams=True)
     tried: list[tuple[Exercise, str, str]] = []
     with client.setup_kernel(cwd=str(FOLDER), cleanup_kc=True):
-        for index, cell in enumerate(notebook.cells):
+        for index, cell in enumerate(notebook.cells[: max(known) + 1]):
             if missing_modules(cell.metadata):
                 continue
             client.execute_cell(cell, index)

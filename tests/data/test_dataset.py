@@ -133,3 +133,12 @@ def test_long_loops_keep_no_memory() -> None:
             used.add(tf.config.experimental.get_memory_info("GPU:0")["current"])
             del moved
     assert 2 >= len(used)
+
+
+def test_an_input_signature_may_describe_a_dataset() -> None:
+    @tf.function(input_signature=[tf.data.DatasetSpec(tf.TensorSpec([], tf.int64))])
+    def total(dataset: Any) -> Any:
+        return dataset.reduce(tf.constant(0, tf.int64), lambda first, second: first + second)
+
+    assert (3, 10) == (int(total(tf.data.Dataset.range(3))), int(total(tf.data.Dataset.range(5))))
+    assert tf.data.Dataset.range(3)._type_spec.is_compatible_with(tf.data.Dataset.range(5))

@@ -218,6 +218,23 @@ def test_after_close_old_chunks_change_nothing() -> None:
     assert [] == problems(allocator)
 
 
+def test_fresh_allocator_has_the_same_rules_and_its_own_limit() -> None:
+    allocator = BFCAllocator(1 << 20, growth=True, name="GPU_3_bfc")
+
+    assert [1 << 20, 1 << 10] == [allocator.fresh().limit, allocator.fresh(1 << 10).limit]
+    assert (True, "GPU_3_bfc") == (allocator.fresh().growth, allocator.fresh().name)
+
+
+def test_memory_of_a_card_is_counted_by_owner() -> None:
+    card = Driver(64 << 20)
+    allocators = [BFCAllocator(8 << 20, driver=card) for _ in range(3)]
+    for allocator, owner in zip(allocators, ("PyTorch", "CuPy", "PyTorch"), strict=True):
+        allocator.owner = owner
+        assert allocator.allocate(1) is not None
+
+    assert [16 << 20, 8 << 20, 0] == [card.mapped_by(owner) for owner in ("PyTorch", "CuPy", "JAX")]
+
+
 def test_trim_gives_idle_regions_back() -> None:
     driver = Driver(64 * MIB)
     allocator = BFCAllocator(64 * MIB, growth=True, driver=driver)

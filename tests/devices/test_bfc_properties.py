@@ -1,5 +1,6 @@
 """The fast allocator against a plain one, on whatever comes."""
 
+import itertools
 import logging
 import random
 import sys
@@ -11,6 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nbtf._devices.bfc.allocator import BFCAllocator, Chunk, Driver
+from nbtf._devices.bfc.chunks import Region
+from nbtf._devices.journal import Entries, Journal
 from tests.devices.slow_bfc import SlowBFC, problems
 
 MIB = 1 << 20
@@ -110,23 +113,51 @@ def test_what_is_dropped_comes_back_to_the_last_byte(how: dict[str, Any], script
     assert [] == problems(fast)
 
 
-@settings(deadline=None)
-@given(steps)
-def test_late_frees_give_the_same_as_early_ones(script: list[tuple[str, int]]) -> None:
-    late, early = BFCAllocator(16 * MIB, growth=True), BFCAllocator(16 * MIB, growth=True)
-    held: list[tuple[Chunk, Chunk]] = []
-    for step, value in script:
-        if step == "alloc":
-            one, other = late.allocate(value, value), early.allocate(value, value)
-            if one is not None and other is not None:
-                held.append((one, other))
-        elif step == "free" and held:
-            one, other = held.pop(value % len(held))
-            late.free(one)
-            early.free(other)
-            early.stats()  # does the waiting free now
+def _with_journal(growth: bool, fraction: float) -> BFCAllocator:
+    allocator = BFCAllocator(16 * MIB, growth=growth, fragmentation_fraction=fraction)
+    allocator.keep_journal(Journal("granted", "freed", "refused", itertools.count().__next__))
+    return allocator
 
-    assert early.snapshot() == late.snapshot()
+
+def _entries(allocator: BFCAllocator) -> list[Any]:
+    boxes: Entries = []
+    allocator.hand_over([boxes])
+    return [item.number if isinstance(item, Region) else item for box in boxes for item in box]
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_late_frees_give_the_same_as_early_ones(seed: int) -> None:
+    numbers = random.Random(seed)
+    growth, fraction = numbers.random() < 0.5, numbers.choice([0.0, 0.0, 1e-9, 0.25])
+    late, early = _with_journal(growth, fraction), _with_journal(growth, fraction)
+    held: list[tuple[Chunk, Chunk]] = []
+
+    def allocate(nbytes: int) -> None:
+        one, other = late.allocate(nbytes, nbytes), early.allocate(nbytes, nbytes)
+        assert (one is None) is (other is None)
+        if one is not None and other is not None:
+            held.append((one, other))
+
+    for _ in range(200):
+        if len(held) < numbers.choice([3, 12]):
+            allocate(numbers.choice([100, 256, 256, 500, 700, numbers.randrange(1, 4 * MIB)]))
+        else:
+            nbytes = 0
+            for _ in range(numbers.choice([1, 1, 2, 3])):
+                one, other = held.pop(numbers.randrange(len(held)))
+                nbytes = other.requested
+                late.free(one)
+                early.free(other)
+                early.stats()  # does the waiting free now
+            if numbers.random() < 0.5:
+                allocate(nbytes + numbers.choice([0, 0, -1, 1]))
+        if numbers.random() < 0.2:
+            assert early.stats() == late.stats()
+            assert early.snapshot() == late.snapshot()
+            assert early.report(1) == late.report(1)  # with the numbers of TensorFlow's records
+
+    assert _entries(early) == _entries(late)
+    assert [] == problems(late)
 
 
 def _work(allocator: BFCAllocator, seed: int, for_others: list[Chunk]) -> None:

@@ -211,6 +211,7 @@ def test_the_traceback_that_a_notebook_keeps_holds_no_array_of_the_kernel(alloca
 
     class Greedy:
         type = "Greedy"
+        function: str | None = None
         shares_memory = False
 
         @staticmethod

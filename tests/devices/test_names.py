@@ -268,10 +268,12 @@ def test_devices_are_found_in_a_text() -> None:
 
 
 def test_nobody_else_cuts_names() -> None:
-    """Cut by hand, the devices of two tasks have one name."""
+    """Cut by hand, the devices of two tasks have one name. Error texts quote names of other programs."""
     cut = re.compile(
         r"""r?(partition|split)\(["']/?device:|removeprefix\(["'](/physical_device|/job:)|re\.\w+\(r?["']/device"""
     )
+    of_other_programs = {"_error_texts", "_traces"}
     files = [file for file in sorted(PACKAGE.rglob("*.py")) if file.name != "names.py"]
+    files = [file for file in files if file.parent.name not in of_other_programs]
 
     assert [] == [str(file) for file in files if cut.search(file.read_text(encoding="utf-8"))]

@@ -32,6 +32,7 @@ class Op:
 
     def __init__(self, kernel: Callable[..., Any], type: str = "Test", shares_memory: bool = False) -> None:
         self.type, self.kernel, self.shares_memory = type, kernel, shares_memory
+        self.function: str | None = None
 
 
 ADD = Op(lambda xp, a, b: xp.add(a, b), "AddV2")

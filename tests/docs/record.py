@@ -1,7 +1,7 @@
 """Updates the outputs on the documentation's pages: `python -m tests.docs.record [PAGE ...]`.
 
 Runs the `python` blocks of each page and writes their output to the `text` blocks that follow. Pages that import
-PyTorch are skipped if it is not installed.
+PyTorch or TensorFlow are skipped if it is not installed, and TensorFlow's run one at a time: name the page.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import contextlib
 import io
 import os
 import re
+import shutil
 import sys
 from collections.abc import Iterable, Iterator
 from importlib.util import find_spec
@@ -22,7 +23,12 @@ from nbtf.notebook.holders import search, table
 from tests.machines import machine
 from tests.shells import interactive_shell
 
+os.environ["TF_ENABLE_ONEDNN_OPTS"] = "0"  # otherwise TensorFlow replaces ops such as MatMul on some processors
+
 DOCS = Path(__file__).parents[2] / ".github" / "docs"
+
+SAMPLE = DOCS / "_static" / "snapshot.json.gz"
+"""A memory snapshot that pages open by its name."""
 
 TEST_FILE = "# test_lesson.py\n"
 """The first line of a block that contains a file for pytest."""
@@ -30,16 +36,17 @@ TEST_FILE = "# test_lesson.py\n"
 _BLOCK = re.compile(r"(?P<code>^```python\n.*?^```\n)(?:\n```text\n(?P<said>.*?)```\n)?", re.DOTALL | re.MULTILINE)
 
 
-def of_pytorch(page: str) -> bool:
-    """Returns whether the code of a page needs PyTorch."""
-    return any("import torch" in found["code"] for found in _BLOCK.finditer(page))
+def library_of(page: str) -> str:
+    """Returns the library that the code of a page needs, `torch` or `tensorflow`; empty if it needs neither."""
+    codes = [found["code"] for found in _BLOCK.finditer(page)]
+    return next((name for name in ("torch", "tensorflow") if any(f"import {name}" in code for code in codes)), "")
 
 
-def pages(*, with_torch: bool = False) -> list[Path]:
-    """Returns the pages with code to run, without PyTorch or with it; the gallery's code only draws pictures."""
+def pages(library: str = "") -> list[Path]:
+    """Returns the pages with code to run that needs a library or none; the gallery's code only draws pictures."""
     paths = sorted(path for path in DOCS.rglob("*.md") if "locale" not in path.parts and path.name != "gallery.md")
     texts = {path: path.read_text(encoding="utf-8") for path in paths}
-    return [path for path, text in texts.items() if "```python" in text and of_pytorch(text) == with_torch]
+    return [path for path, text in texts.items() if "```python" in text and library_of(text) == library]
 
 
 def shown(ran: Any, printed: str) -> str:
@@ -55,6 +62,7 @@ def recorded(page: str) -> str:
     with TemporaryDirectory() as folder, interactive_shell(Path(folder) / "ipython") as shell, machine(2):
         home = Path.cwd()
         os.chdir(folder)
+        shutil.copy(SAMPLE, folder)
         try:
             return _BLOCK.sub(lambda found: _with_output(shell, found), page)
         finally:
@@ -79,7 +87,7 @@ def chosen(names: Iterable[str]) -> Iterator[Path]:
     yield from map(Path, names)
     if not names:
         yield from pages()
-        yield from pages(with_torch=True) if find_spec("torch") else ()
+        yield from pages("torch") if find_spec("torch") else ()
 
 
 def main() -> None:

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
+import io
 import os
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -18,7 +21,7 @@ import pytest
 import nbtf as tf
 from nbtf import cli
 from nbtf.notebook.holders import table
-from tests.docs.record import DOCS, TEST_FILE, pages
+from tests.docs.record import DOCS, SAMPLE, TEST_FILE, pages
 from tests.notebook.conftest import ENOUGH, Ran, Shell
 from tests.notebook.conftest import bare as bare
 from tests.notebook.test_pages import blocks
@@ -54,6 +57,24 @@ def named(path: Path) -> str:
     return path.relative_to(DOCS).as_posix()
 
 
+LOG = """step 12
+torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 1.50 GiB. GPU 0 has a total capacity of 15.60 GiB of \
+which 400.00 MiB is free. Including non-PyTorch memory, this process has 15.20 GiB memory in use. Of the allocated \
+memory 9.00 GiB is allocated by PyTorch, and 5.10 GiB is reserved by PyTorch but unallocated.
+"""
+
+
+def save_recording(path: Path, device_name: str) -> None:
+    """Saves a recording of one op on a device."""
+    tf.runtime.restart()
+    with contextlib.redirect_stdout(io.StringIO()):
+        tf.runtime.simulate_gpus(1, memory="1GiB")
+    with tf.runtime.recording() as record, tf.device(device_name):
+        tf.linalg.diag(tf.fill([64], 1.0))
+    record.save(path)
+    tf.runtime.restart()
+
+
 @pytest.fixture
 def lesson(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A project with the recorded notebook that the examples use; its folder is the working directory."""
@@ -79,12 +100,19 @@ def lesson(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     tests = [code for page in PAGES for code, _ in blocks(page.read_text("utf-8")) if code.startswith(TEST_FILE)]
     (tmp_path / "test_lesson.py").write_text("".join(tests), encoding="utf-8")
     (tmp_path / "pyproject.toml").write_text(PROJECT, encoding="utf-8")
+    shutil.copy(SAMPLE, tmp_path)
+    (tmp_path / "train.log").write_text(LOG, encoding="utf-8")
+    for name, device_name in (("yesterday", "GPU:0"), ("today", "CPU:0")):
+        save_recording(tmp_path / f"{name}.nbtf", device_name)
     monkeypatch.chdir(tmp_path)
     return tmp_path / "lesson.ipynb"
 
 
 @pytest.mark.parametrize("page", pages(), ids=named)
-def test_code_prints_what_the_page_shows(page: Path, bare: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_code_prints_what_the_page_shows(
+    page: Path, bare: Shell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shutil.copy(SAMPLE, tmp_path)
     monkeypatch.setattr(table, "SECONDS", ENOUGH)  # a process of many tests has many objects
     tf.runtime.restart()
     text = page.read_text(encoding="utf-8")
@@ -101,9 +129,9 @@ def shown_by(ran: Ran) -> str:
     return ran.out if ran.result is None else str(ran.result)
 
 
-@pytest.mark.parametrize("page", pages(with_torch=True), ids=named)
-def test_pages_for_pytorch_show_outputs(page: Path) -> None:
-    """`tests/frameworks/test_documentation.py` runs them."""
+@pytest.mark.parametrize("page", [*pages("torch"), *pages("tensorflow")], ids=named)
+def test_pages_for_other_libraries_show_outputs(page: Path) -> None:
+    """`test_documentation.py` in `tests/frameworks/` runs them."""
     assert "```text" in page.read_text(encoding="utf-8")
 
 

@@ -102,3 +102,10 @@ def test_no_page_installs_nbtf_from_an_index_that_lacks_it() -> None:
     wrong = {path.relative_to(ROOT).as_posix(): from_an_index(text) for path, text in pages()}
 
     assert {} == {name: lines for name, lines in wrong.items() if lines}
+
+
+def test_no_link_consists_of_code_alone() -> None:
+    """Code that the reference documents becomes a link, and a link around a link has no text."""
+    texts = {path: path.read_text(encoding="utf-8") for path in DOCS.rglob("*.md")}
+
+    assert {} == {path: links for path, text in texts.items() if (links := re.findall(r"\[`[^`\]]*`\]\(", text))}

@@ -8,12 +8,14 @@ import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import pytest
 
 from nbtf import runtime
 from nbtf._frameworks.cupy import CuPy
+from nbtf._frameworks.unwatched import LIBRARIES, Library
 from nbtf._frameworks.watching import FrameworkWatch
 from tests import fake_cupy
 from tests.frameworks.stub_jax import stub_jax
@@ -159,8 +161,56 @@ def test_name_that_is_no_library_is_refused() -> None:
     with runtime.recording() as record:
         pass
 
-    with pytest.raises(ValueError, match=r"^Unknown library 'numpy'\. Libraries to leave out: torch, cupy, jax\.$"):
+    with pytest.raises(
+        ValueError, match=r"^Unknown library 'numpy'\. Libraries to leave out: torch, tensorflow, cupy, jax\.$"
+    ):
         record.expect("MatMul=CPU:0", without=["numpy"])
+
+
+# Libraries that nbtf knows by name only
+
+
+@pytest.mark.parametrize("library", LIBRARIES, ids=lambda library: library.module)
+@pytest.mark.parametrize("check", CHECKS)
+def test_library_that_cannot_be_watched_fails_every_check(
+    shell: Shell, monkeypatch: pytest.MonkeyPatch, library: Library, check: str
+) -> None:
+    monkeypatch.setitem(sys.modules, library.module, ModuleType(library.module))
+
+    error = shell.run(CHECKS[check].replace("GPU:0", "CPU:0").replace("1KiB", "1GiB"), "y = tf.add(1.0, 2.0)").error
+
+    assert isinstance(error, runtime.ExpectationError)
+    assert f"{library.name} may have run ops that were not recorded" in str(error)
+
+
+@pytest.mark.parametrize("library", LIBRARIES, ids=lambda library: library.module)
+def test_library_that_cannot_be_watched_can_be_left_out(monkeypatch: pytest.MonkeyPatch, library: Library) -> None:
+    monkeypatch.setitem(sys.modules, library.module, ModuleType(library.module))
+    with runtime.recording() as record:
+        pass
+
+    record.expect(no_copies=True, without=[library.module])
+    record.expect_memory(at_most="1GiB", without=[library.module])
+
+
+@pytest.mark.parametrize("has_started", [False, True])
+def test_library_that_reports_its_start_is_believed(monkeypatch: pytest.MonkeyPatch, has_started: bool) -> None:
+    module: Any = ModuleType("numba.cuda.cudadrv.driver")
+    module.driver = SimpleNamespace(is_initialized=has_started)
+    monkeypatch.setitem(sys.modules, "numba.cuda", ModuleType("numba.cuda"))
+    monkeypatch.setitem(sys.modules, "numba.cuda.cudadrv.driver", module)
+    with runtime.recording() as record:
+        pass
+
+    assert has_started == bool(record.watch.unrecorded([]))
+
+
+def test_library_imported_after_the_block_does_not_count(monkeypatch: pytest.MonkeyPatch) -> None:
+    with runtime.recording() as record:
+        pass
+    monkeypatch.setitem(sys.modules, "mxnet", ModuleType("mxnet"))
+
+    record.expect(no_copies=True)
 
 
 # Threads

@@ -97,6 +97,7 @@ def test_a_name_that_no_cell_gives_a_number_is_refused(notebook: Path, capsys: p
     assert "cannot predict training.ipynb: No cell sets rows to a whole number" in capsys.readouterr().err
 
 
+@pytest.mark.nightly  # each prediction starts a program that imports PyTorch
 def test_page_says_what_is_predicted(shell: Any, capsys: pytest.CaptureFixture[str]) -> None:
     (setup, _), (cell, said) = blocks(MAGICS, of_torch=True)
     shell.run_cell(setup, store_history=True)
@@ -106,6 +107,7 @@ def test_page_says_what_is_predicted(shell: Any, capsys: pytest.CaptureFixture[s
     assert said.splitlines() == [capsys.readouterr().out.splitlines()[0], *str(answer).splitlines()]
 
 
+@pytest.mark.nightly  # each prediction starts a program that imports PyTorch
 def test_batches_are_refused_where_no_cell_says_its_batch(shell: Any, capsys: pytest.CaptureFixture[str]) -> None:
     shell.run_cell(SETUP.replace("batch_size = 16", "sizes = [16]"), store_history=True)
     step = STEP.replace("batch_size", "sizes[0]")
@@ -137,6 +139,7 @@ def test_ops_of_nbtf_are_not_left_out_without_a_word(shell: Any) -> None:
     assert prediction.to_dict()["verdict"] == "fits as far as it is predicted"
 
 
+@pytest.mark.nightly  # each prediction starts a program that imports PyTorch
 def test_ops_of_pytorch_that_a_program_has_watched_are_predicted(shell: Any) -> None:
     shell.run_cell(f"import nbtf as tf\n{SETUP}", store_history=True)
 

@@ -17,6 +17,7 @@ import nbtf as tf
 from tests.frameworks import published
 from tests.notebook.conftest import Shell
 from tests.notebook.conftest import bare as bare
+from tests.rings import with_nightly
 
 torch: Any = pytest.importorskip("torch", reason="needs PyTorch; one step of .ci/run has it")
 
@@ -66,7 +67,9 @@ def test_it_is_as_long_as_what_people_publish(path: Path) -> None:
     assert (cells >= 8, lines >= 60) == (True, True)
 
 
-@each_notebook
+@pytest.mark.parametrize(
+    "path", with_nightly(published.NOTEBOOKS[::2], published.NOTEBOOKS[1::2]), ids=lambda path: path.stem
+)
 def test_it_computes_on_simulated_gpus_what_it_computes_on_the_cpu(path: Path) -> None:
     on_cpu = published.run(path)
     with simulated():

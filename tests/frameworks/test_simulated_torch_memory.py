@@ -152,3 +152,31 @@ def test_what_would_fit_is_not_said_by_the_rules_of_another_allocator() -> None:
     with pytest.raises(NotImplementedError, match="another library"):
         record.fits("2MiB")
     assert x.is_cuda
+
+
+def test_a_replay_of_the_recording_needs_what_pytorch_needed() -> None:
+    torch.cuda.reset_peak_memory_stats()
+    with runtime.recording() as record:
+        kept = [torch.empty(n * 400_000, device="cuda") for n in range(1, 7)]
+        del kept[1:4]
+        kept.append(torch.empty(3_000_000, device="cuda"))
+        torch.cuda.memory_allocated()
+
+    own, expandable, smaller = (
+        record.what_if(),
+        record.what_if("expandable_segments:True"),
+        record.what_if(card="30MiB"),
+    )
+    assert own.allocator == "PyTorch"
+    assert (own.peak_allocated, own.peak_reserved, own.stopped) == (
+        torch.cuda.max_memory_allocated(),
+        torch.cuda.max_memory_reserved(),
+        False,
+    )
+    assert own.card == 64 << 20
+    assert expandable.peak_reserved % (20 << 20) == 0
+    assert smaller.stopped
+    assert smaller.refusal is not None
+    assert smaller.refusal.requested in [event.nbytes for event in of_memory(record)]
+    with pytest.raises(ValueError, match=r"Unrecognized key .allow_growth."):
+        record.what_if("allow_growth:True")

@@ -9,12 +9,15 @@ import pytest
 
 import nbtf as tf
 from nbtf._devices.sites import file_and_line
+from nbtf._devices.sizes import gib
 from nbtf.notebook.session import SESSIONS
+from nbtf.notebook.stills import memory_pictures
 from nbtf.notebook.stills.device_facts import map_facts
-from nbtf.notebook.stills.memory_pictures import memory_scenes
+from nbtf.notebook.stills.marks import texts_of
+from nbtf.notebook.stills.memory_pictures import Still, memory_scenes
 from nbtf.notebook.views.feed import Feed
 from nbtf.runtime import ExpectationError
-from tests.notebook.conftest import Shell
+from tests.notebook.conftest import ENOUGH, Shell
 from tests.notebook.conftest import bare as bare
 from tests.notebook.conftest import shell as shell
 
@@ -95,6 +98,28 @@ def test_a_full_card_names_where_to_look(shell: Shell) -> None:
     assert "%gpu_memory --who lists what holds the memory of cuda:1." in cell.out + str(cell.error)
 
 
+def test_a_full_card_is_drawn_with_what_would_make_the_request_fit(
+    shell: Shell, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shown: list[Still] = []
+    monkeypatch.setattr("IPython.display.display", shown.append)
+    monkeypatch.setattr(memory_pictures, "_FAILURE_SECONDS", ENOUGH)
+    shell.run("tf.runtime.restart()", "tf.runtime.simulate_gpus(1, memory='256MiB', frameworks='torch')")
+    shell.run("import torch", "def tensor(mib): return torch.zeros(mib, 2**18, device='cuda')")
+    shell.run("held = [tensor(4) for _ in range(60)]", "held = held[::5]")
+    cell = shell.run("x = tensor(40)")
+
+    [still] = shown
+    texts = texts_of(still.picture.marks)
+    reserved, used = torch.cuda.memory_reserved(), torch.cuda.memory_allocated()
+    assert isinstance(cell.error, torch.OutOfMemoryError)
+    assert "would fit after: del held" == max(texts, key=lambda text: text.size).words
+    assert f"{gib(used)} of {gib(256 << 20)}".replace(" MiB of", " of") in still.picture.title
+    assert f"free {gib(reserved - used)}, largest {gib(16 << 20)}" in " ".join(text.words for text in texts)
+    assert "40 MiB requested" in still.picture.title
+    assert shell.run("del held", "x = tensor(40)").error is None
+
+
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize(
     ("made", "words"),
@@ -111,3 +136,19 @@ def test_a_tensor_that_is_made_of_several_is_a_holder_by_its_name(shell: Shell, 
 
     assert len(rows) == 1
     assert words in rows[0]["tensor"]
+
+
+def test_a_live_view_gets_the_memory_at_a_failed_request_of_pytorch(shell: Shell) -> None:
+    shell.run("import torch", "held = [torch.empty(2**26, device='cuda') for _ in range(7)]")
+    error = str(shell.run("big = torch.empty(2**27, device='cuda')").error)
+    feed = Feed(SESSIONS[shell.ip])
+    feed.refusals.look()
+    feed.name_holders(600.0)
+    state = feed.with_maps(feed.state(False), fresh=True)
+
+    scene = next(device["refusal"] for device in state["devices"] if device["name"] == "GPU:0")
+    alive = [row for row in scene["pieces"] if row[5] == scene["steps"]]
+    assert ["GPU:0"] == state["refused"]
+    assert (2**29, True) == (scene["refusals"][0]["nbytes"], "512.00 MiB" in error)
+    assert torch.cuda.memory_allocated(0) == sum(row[1] for row in alive)
+    assert {"held[0]", "held[5]"} <= {scene["texts"][row[6]] for row in alive}

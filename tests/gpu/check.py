@@ -67,7 +67,7 @@ def main(argv: list[str] | None = None) -> int:
 
 def _arguments(argv: list[str] | None) -> argparse.Namespace:
     asked = argparse.ArgumentParser(description=__doc__.partition("\n")[0] if __doc__ else None)
-    asked.add_argument("--stage", type=int, action="append", help="run this stage (0 to 17); repeat for several")
+    asked.add_argument("--stage", type=int, action="append", help="run this stage (0 to 18); repeat for several")
     asked.add_argument("--quick", action="store_true", help="repeat less often: about three minutes")
     asked.add_argument("--out", type=Path, help="write the results to this folder")
     asked.add_argument(

@@ -20,7 +20,9 @@ def leak_of(answer: Answer, functions: Mapping[str, Callable[..., Any]]) -> bool
     if answer.error.startswith("builtins.") and ALLOWED.intersection(answer.bases):
         return False  # such as UnicodeDecodeError
     function = functions.get(answer.call.partition("(")[0].removeprefix("tf."))
-    return function is None or answer.error.rpartition(".")[2] not in documented(function)
+    names = [answer.error, *(answer.bases if answer.error.startswith("builtins.") else ())]
+    classes = {name.rpartition(".")[2] for name in names} - {"Exception"}
+    return function is None or not classes & documented(function)
 
 
 def documented(function: Callable[..., Any]) -> set[str]:

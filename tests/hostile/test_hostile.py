@@ -39,6 +39,7 @@ def test_a_call_that_never_ends_is_ended(monkeypatch: pytest.MonkeyPatch) -> Non
         ("builtins.UnicodeDecodeError", False),
         ("nbtf.errors.InvalidArgumentError", False),
         ("builtins.AssertionError", False),
+        ("builtins.FileNotFoundError", False),
         ("builtins.KeyError", True),
         ("numpy.exceptions.AxisError", True),
     ],
@@ -49,16 +50,18 @@ def test_classes_are_told_apart(error: str, leaks: bool) -> None:
 
         Raises:
           AssertionError: it is so.
+          OSError: it is not so.
         """
 
-    bases = (
-        (error, "builtins.ValueError")
-        if error in ("builtins.UnicodeDecodeError", "numpy.exceptions.AxisError")
-        else (error,)
-    )
+    above = {
+        "builtins.UnicodeDecodeError": "builtins.ValueError",
+        "numpy.exceptions.AxisError": "builtins.ValueError",
+        "builtins.FileNotFoundError": "builtins.OSError",
+    }
+    bases = (error, above[error]) if error in above else (error,)
 
     assert leaks == leak_of(Answer("tf.asked()", error, bases), {"asked": asked})
-    assert {"AssertionError"} == documented(asked)
+    assert {"AssertionError", "OSError"} == documented(asked)
 
 
 def test_what_is_left_out_is_there() -> None:

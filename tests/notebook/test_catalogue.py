@@ -18,10 +18,21 @@ from tests.notebook.conftest import Shell
 PACKAGE = Path(esm.__file__).parents[2]
 PROGRAM = "".join(file.read_text(encoding="utf-8") for file in (PACKAGE / "notebook" / "static").glob("*.js"))
 STILLS = "".join(file.read_text(encoding="utf-8") for file in (PACKAGE / "notebook" / "stills").glob("*.py"))
+STILLS += "".join(
+    file.read_text(encoding="utf-8")
+    for folder in ("snapshots", "prediction", "views")
+    for file in (PACKAGE / "notebook" / folder).glob("*.py")
+)
 STILLS += (PACKAGE / "notebook" / "static" / "palette.json").read_text(encoding="utf-8")
 CHECKS = "".join(file.read_text(encoding="utf-8") for file in PACKAGE.glob("notebook/checks/*.py"))
 CHECKS += (PACKAGE / "notebook" / "magics" / "check.py").read_text(encoding="utf-8")
 IN_STILLS = frozenset(re.findall(r"\bwords\(\"(\w+)\"\)", STILLS))
+ERRORS = "".join(
+    file.read_text(encoding="utf-8")
+    for folder in ("_error_texts", "notebook/error_reports", "notebook/magics")
+    for file in PACKAGE.glob(f"{folder}/*.py")
+)
+EXPLANATIONS = {"explain", "explainFigures", "explainSums", "explainCauses", "explainActions"}
 ENGLISH = catalogue.read(catalogue.ENGLISH)
 TOLD = ("reasons", "places", "cards")
 """Sections with what Python says."""
@@ -80,7 +91,8 @@ def test_translations_fill_in_the_same(translated: dict[str, Any]) -> None:
 
 
 ALWAYS_SEVERAL = {
-    *("replay.stored", "map.card", "memory.card", "memory.freeInMany", "deviceMap.copiesTimes", "deviceMap.runsTimes")
+    *("replay.stored", "map.card", "memory.card", "memory.freeInMany", "deviceMap.copiesTimes", "deviceMap.runsTimes"),
+    *("explain.headingTimes", "explain.undecided"),
 }
 
 
@@ -121,10 +133,14 @@ def test_no_key_is_unused() -> None:
         for section, key in sorted(keys)
         if section not in TOLD
         and not re.search(
-            rf"\.{key}\b|\"{key}\"", PROGRAM + STILLS * (section in IN_STILLS) + CHECKS * (section == "checks")
+            rf"\.{key}\b|\"{key}\"",
+            PROGRAM
+            + STILLS * (section in IN_STILLS)
+            + CHECKS * (section == "checks")
+            + ERRORS * (section in EXPLANATIONS),
         )
     ]
-    assert set(without_terms(ENGLISH)) == catalogue.sections_in(PROGRAM) | IN_STILLS | {"checks"}
+    assert set(without_terms(ENGLISH)) == catalogue.sections_in(PROGRAM) | IN_STILLS | {"checks"} | EXPLANATIONS
 
 
 def test_what_python_tells_is_what_python_says() -> None:

@@ -11,6 +11,7 @@ import pytest
 from nbtf.notebook import hooks
 from tests.interrupts.tracing import Interrupter, _watched
 from tests.notebook.conftest import Ran, Shell
+from tests.rings import with_nightly
 
 CELL = "x = 1 + 1"
 OWN = Path(hooks.__file__).name
@@ -38,7 +39,7 @@ def run(shell: Shell, interrupter: Interrupter) -> Any:
             return Ran(None, "KeyboardInterrupt", interrupt)
 
 
-@pytest.mark.parametrize("magic", ["", "%devices --live", "%placement_log watch torch"])
+@pytest.mark.parametrize("magic", with_nightly(["%devices --live"], ["", "%placement_log watch torch"]))
 def test_interrupt_before_any_line_of_the_hooks_fails_the_cell(shell: Shell, magic: str) -> None:
     shell.run(magic)
     shell.run(CELL)

@@ -163,4 +163,7 @@ def test_local_of_a_failed_function_is_named_and_freed(kernel: Kernel, waiting: 
 def test_cell_that_runs_out_of_memory_says_where_to_look(kernel: Kernel) -> None:
     ran = kernel.run("x = tf.ones([1 << 20, 1 << 20])")
 
-    assert ("error", "%gpu_memory --who lists what holds the memory of GPU:0.\n") == (ran.status, ran.text)
+    assert ("error", "%gpu_memory --who lists what holds the memory of GPU:0. %explain explains the error.\n") == (
+        ran.status,
+        ran.text,
+    )

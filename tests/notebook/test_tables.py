@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import nbtf as tf
-from nbtf.notebook.tables import LONGEST, Column, Table, size
+from nbtf.notebook.tables import LONGEST, Column, Table, size, sizes
 from tests.machines import machine
 from tests.notebook.conftest import Shell
 
@@ -186,6 +186,10 @@ def test_texts_stand_on_the_left_and_numbers_on_the_right_also_in_html() -> None
         '<tr><td style="text-align:left">Add</td><td>2</td></tr>'
         in Table(columns, [{"op": "Add", "count": 2}])._repr_html_()
     )
+
+
+def test_sizes_are_numbers() -> None:
+    assert [True, True] == [column.number for column in sizes(peak="peak", kept="kept")]
 
 
 def test_rows_become_a_data_frame_where_pandas_is(monkeypatch: pytest.MonkeyPatch) -> None:

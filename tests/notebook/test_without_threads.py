@@ -20,6 +20,7 @@ from nbtf.cli.own_wheel import DIGITS, own_wheel
 from nbtf.notebook.session import SESSIONS
 from nbtf.notebook.views.pump import pump_of
 from tests.notebook.conftest import Shell
+from tests.rings import with_nightly
 
 nbformat = pytest.importorskip("nbformat", reason="needs the lab extra")
 pytest.importorskip("anywidget", reason="needs the lab extra")
@@ -27,6 +28,8 @@ pytest.importorskip("anywidget", reason="needs the lab extra")
 FIND_SPEC = importlib.util.find_spec
 
 LESSONS = sorted((Path(__file__).parents[2] / "notebooks").glob("*.ipynb"))
+LONG = ("09_", "15_", "17_", "18_")
+"""Lessons that take longer than all others together."""
 
 
 class StartsProcessError(BaseException):
@@ -59,7 +62,14 @@ def page(bare: Shell, digits: Path, monkeypatch: pytest.MonkeyPatch) -> Shell:
     return bare
 
 
-@pytest.mark.parametrize("path", LESSONS, ids=lambda path: path.stem)
+@pytest.mark.parametrize(
+    "path",
+    with_nightly(
+        [path for path in LESSONS if not path.name.startswith(LONG)],
+        [path for path in LESSONS if path.name.startswith(LONG)],
+    ),
+    ids=lambda path: path.stem,
+)
 def test_lesson_runs(path: Path, page: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
     lesson = nbformat.read(path, as_version=4)
     needs = [part.metadata.get("nbtf", {}).get("needs", []) for part in (lesson, *lesson.cells)]

@@ -34,17 +34,22 @@ class Pattern(NamedTuple):
     anchored: bool = False
 
 
-def patterns() -> list[Pattern]:
-    """Returns the patterns of the package and of the rules for outputs."""
+def patterns(*readers: str) -> list[Pattern]:
+    """Returns the patterns of the package and of the rules for outputs.
+
+    Args:
+      *readers: how the names of files begin, relative to the package; all files by default.
+    """
     of_rules = [Pattern(BUILT_IN.name, rule.pattern.pattern) for rule in read_rules([BUILT_IN])]
-    files = sorted(ROOT.rglob("*.py"))
+    names = {file.relative_to(ROOT).as_posix(): file for file in sorted(ROOT.rglob("*.py"))}
+    files = [file for name, file in names.items() if name.startswith(readers or "") and name not in NOT_SEARCHED]
     return [*of_rules, *(pattern for file in files for pattern in _patterns_of(file))]
 
 
 def _patterns_of(file: Path) -> Iterator[Pattern]:
     text = file.read_text(encoding="utf-8")
     name = file.relative_to(ROOT).as_posix()
-    if "re." not in text or name in NOT_SEARCHED:
+    if "re." not in text:
         return
     tree = ast.parse(text)
     uses = _uses(tree)

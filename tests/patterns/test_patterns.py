@@ -12,7 +12,7 @@ from tests.patterns.texts import finding
 
 READERS = ("nbval_sanitize.cfg", "cli/checking/", "cli/streams.py", "cli/comparison.py", "cli/printable.py")
 
-OF_OUTPUTS = [pattern for pattern in patterns() if pattern.source.startswith(READERS)]
+OF_OUTPUTS = [pattern for pattern in patterns(*READERS) if pattern.source.startswith(READERS)]
 
 
 def test_there_are_some_of_every_reader() -> None:

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import nbtf as tf
-from nbtf._devices import simulated_account
+from nbtf._devices import simulated
 from nbtf._record import recorder as recorder_module
 from nbtf._record import rows as rows_module
 from nbtf._record.events import Freed, OpExecuted
@@ -21,6 +21,7 @@ from nbtf._record.recorder import CAPACITY, Recorder
 from nbtf._record.table import Facts
 from nbtf._runtime import decisions as decisions_module
 from tests.machines import machine
+from tests.rings import paired
 
 
 def run_at_random(dice: random.Random, ops: int) -> None:
@@ -225,11 +226,10 @@ def test_a_packed_event_takes_less_than_48_bytes(program: Callable[[], None]) ->
     assert taken < 48 * heard
 
 
-@pytest.mark.parametrize("device", ["CPU:0", "GPU:0"])
-@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize(("device", "seed"), paired(["CPU:0", "GPU:0"], range(2)))
 def test_ever_new_shapes_take_few_bytes_more(device: str, seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(rows_module, "_SUBJECTS", {})  # has a bound of its own
-    for module in (simulated_account, decisions_module):
+    for module in (simulated, decisions_module):
         monkeypatch.setattr(module, "_REMEMBERED", 1)
     dice = random.Random(seed)
     with machine(1), tf.device(device):

@@ -11,10 +11,11 @@ import pytest
 
 import nbtf as tf
 from nbtf._ops.op import OPS
+from nbtf._record.events import Reason
 from nbtf._runtime import decisions
 from nbtf._runtime.context import CURRENT
 from nbtf._runtime.decisions import key_of
-from nbtf._runtime.scopes import HERE, Scope, merged, set_scope
+from nbtf._runtime.scopes import EXPLICIT, HERE, Scope, merged, set_scope
 from nbtf._runtime.tape import Call
 from nbtf.errors import InvalidArgumentError, ResourceExhaustedError
 from tests.machines import LOCAL, MIB, SCRATCH, machine
@@ -305,8 +306,8 @@ def test_kernels_are_looked_up_by_dtype_each_time() -> None:
 @pytest.mark.usefixtures("two_gpus")
 def test_replica_is_the_reason_also_after_the_same_op_was_asked_for_by_name() -> None:
     with tf.runtime.recording() as record:
-        for replica in (None, 1, None):
-            set_scope(Scope(merged("GPU:1", None), replica=replica))
+        for reason in (EXPLICIT, Reason("replica of a strategy", "1"), EXPLICIT):
+            set_scope(Scope(merged("GPU:1", None, reason)))
             tf.constant([1.0])
 
     reasons = [event.reason.kind for event in record.events if isinstance(event, tf.runtime.OpPlaced)]

@@ -40,12 +40,12 @@ def machine_with(gpus: int, **changes: Any) -> Machine:
     return Context(simulated_machine(gpus), environ={}).devices._replace(**changes)
 
 
-def asked(text: str) -> Request:
-    return merged(text, None)
+def asked(text: str, *reason: str) -> Request:
+    return merged(text, None, Reason(*(reason or ("explicit scope",))))
 
 
-def placed(op: FakeOp, machine: Machine, request: Request | None = None, replica: int | None = None) -> tuple[str, Any]:
-    device, reason = place_op(op, [float32], None, request, replica, machine)
+def placed(op: FakeOp, machine: Machine, request: Request | None = None) -> tuple[str, Any]:
+    device, reason = place_op(op, [float32], None, request, machine)
     return device.short_name, reason
 
 
@@ -115,14 +115,20 @@ def placed(op: FakeOp, machine: Machine, request: Request | None = None, replica
             Reason("no kernel on GPU", "Ink"),
             id="hard, nothing asked, no kernel",
         ),
-        pytest.param(ANY, 2, {"cell": asked("GPU:1")}, None, "GPU:1", Reason("cell"), id="cell"),
+        pytest.param(ANY, 2, {"cell": asked("GPU:1", "cell")}, None, "GPU:1", Reason("cell"), id="cell"),
         pytest.param(
-            ANY, 2, {"cell": asked("GPU:1")}, asked("CPU:0"), "CPU:0", Reason("explicit scope"), id="scope over cell"
+            ANY,
+            2,
+            {"cell": asked("GPU:1", "cell")},
+            asked("CPU:0"),
+            "CPU:0",
+            Reason("explicit scope"),
+            id="scope over cell",
         ),
         pytest.param(
             ANY,
             2,
-            {"cell": asked("GPU:5")},
+            {"cell": asked("GPU:5", "cell")},
             None,
             "GPU:0",
             Reason("soft placement", "GPU:5"),
@@ -131,19 +137,25 @@ def placed(op: FakeOp, machine: Machine, request: Request | None = None, replica
         pytest.param(
             CPU_ONLY,
             2,
-            {"cell": asked("GPU:1")},
+            {"cell": asked("GPU:1", "cell")},
             None,
             "CPU:0",
             Reason("no kernel on GPU", "Ink"),
             id="cell, no kernel",
         ),
         pytest.param(
-            ANY, 2, {"default": asked("GPU:1")}, None, "GPU:1", Reason("session default"), id="session default"
+            ANY,
+            2,
+            {"default": asked("GPU:1", "session default")},
+            None,
+            "GPU:1",
+            Reason("session default"),
+            id="session default",
         ),
         pytest.param(
             ANY,
             2,
-            {"default": asked("GPU:1"), "cell": asked("CPU:0")},
+            {"default": asked("GPU:1", "session default"), "cell": asked("CPU:0", "cell")},
             None,
             "CPU:0",
             Reason("cell"),
@@ -152,7 +164,7 @@ def placed(op: FakeOp, machine: Machine, request: Request | None = None, replica
         pytest.param(
             ANY,
             2,
-            {"default": asked("CPU:0")},
+            {"default": asked("CPU:0", "session default")},
             asked("GPU:1"),
             "GPU:1",
             Reason("explicit scope"),
@@ -161,14 +173,20 @@ def placed(op: FakeOp, machine: Machine, request: Request | None = None, replica
         pytest.param(
             ANY,
             2,
-            {"cell": asked("GPU:1"), "default": asked("CPU:0")},
+            {"cell": asked("GPU:1", "cell"), "default": asked("CPU:0", "session default")},
             ANYWHERE,
             "GPU:0",
             Reason("lowest-numbered GPU"),
             id="tf.device(None) over cell and default",
         ),
         pytest.param(
-            ANY, 0, {"default": asked("GPU:1")}, ANYWHERE, "CPU:0", Reason("no GPU"), id="tf.device(None), no GPU"
+            ANY,
+            0,
+            {"default": asked("GPU:1", "session default")},
+            ANYWHERE,
+            "CPU:0",
+            Reason("no GPU"),
+            id="tf.device(None), no GPU",
         ),
     ],
 )
@@ -183,17 +201,21 @@ def test_op_on_a_variable_goes_where_the_variable_is(request_: Request | None) -
     machine = machine_with(2, soft=False, cell=asked("GPU:0"))
     home = machine.by_name[f"{LOCAL}GPU:1"]
 
-    device, reason = place_op(CPU_ONLY, [float32], home, request_, None, machine)
+    device, reason = place_op(CPU_ONLY, [float32], home, request_, machine)
 
     assert (home, Reason("follows variable", "GPU:1")) == (device, reason)
 
 
 def test_replica_is_the_reason_inside_a_strategy() -> None:
-    assert ("GPU:1", Reason("replica of a strategy", "1")) == placed(ANY, machine_with(2), asked("GPU:1"), replica=1)
+    assert ("GPU:1", Reason("replica of a strategy", "1")) == placed(
+        ANY, machine_with(2), asked("GPU:1", "replica of a strategy", "1")
+    )
 
 
 def test_replica_on_a_missing_device_is_soft_placement() -> None:
-    assert ("GPU:0", Reason("soft placement", "GPU:3")) == placed(ANY, machine_with(2), asked("GPU:3"), replica=3)
+    assert ("GPU:0", Reason("soft placement", "GPU:3")) == placed(
+        ANY, machine_with(2), asked("GPU:3", "replica of a strategy", "3")
+    )
 
 
 def test_several_cpus_are_all_reachable_but_only_the_first_is_chosen() -> None:
@@ -202,9 +224,9 @@ def test_several_cpus_are_all_reachable_but_only_the_first_is_chosen() -> None:
     first, second = CPU(0), CPU(1)
     machine = Machine((first, second), {first.name: first, second.name: second}, first)
 
-    assert (first, Reason("no GPU")) == place_op(ANY, [], None, None, None, machine)
-    assert (second, Reason("explicit scope")) == place_op(ANY, [], None, asked("CPU:1"), None, machine)
-    assert (first, Reason("soft placement", "CPU:7")) == place_op(ANY, [], None, asked("CPU:7"), None, machine)
+    assert (first, Reason("no GPU")) == place_op(ANY, [], None, None, machine)
+    assert (second, Reason("explicit scope")) == place_op(ANY, [], None, asked("CPU:1"), machine)
+    assert (first, Reason("soft placement", "CPU:7")) == place_op(ANY, [], None, asked("CPU:7"), machine)
 
 
 # What cannot be met
@@ -293,6 +315,12 @@ WORDS = [
     (Reason("follows variable", "GPU:1"), "GPU:1: follows variable GPU:1"),
     (Reason("host-memory dtype", "int32"), "GPU:1: int32 values are kept in host memory"),
     (Reason("replica of a strategy", "1"), "GPU:1: replica 1 of a strategy"),
+    (Reason("strategy"), "GPU:1: placed by the strategy"),
+    (Reason("strategy input"), "GPU:1: input, placed by the strategy"),
+    (Reason("strategy variable"), "GPU:1: variable, placed by the strategy"),
+    (Reason("strategy reduction"), "GPU:1: reduction, placed by the strategy"),
+    (Reason("strategy update"), "GPU:1: update, placed by the strategy"),
+    (Reason("dataset"), "GPU:1: placed by the dataset"),
     (Reason("session placer", "with its input"), "GPU:1: placed by the session: with its input"),
     (Reason("follows its input"), "GPU:1: follows its input"),
     (Reason("asked by the call"), "GPU:1: asked for by the call"),
@@ -301,6 +329,12 @@ WORDS = [
     (Reason("view"), "GPU:1: a view of its input"),
     (Reason("backward view", "MmBackward0"), "GPU:1: a view, in backward of MmBackward0"),
     (Reason("compiled", "step"), "GPU:1: compiled: step"),
+    (Reason("follows resource", "GPU:1"), "GPU:1: follows the resource on GPU:1"),
+    (Reason("follows its use"), "GPU:1: follows the op that uses its result"),
+    (Reason("host-memory result", "Shape"), "GPU:1: the GPU kernel of Shape writes to host memory"),
+    (Reason("TensorFlow's colocation", "v"), "GPU:1: placed by TensorFlow, colocated with v"),
+    (Reason("TensorFlow's placer"), "GPU:1: placed by TensorFlow"),
+    (Reason("TensorFlow's optimizer"), "GPU:1: made by TensorFlow's optimizer"),
 ]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from typing import Any
 
@@ -140,3 +141,21 @@ def test_what_is_no_cluster_is_not_connected_to(cluster: Any) -> None:
 def test_an_address_that_is_no_text_is_refused() -> None:
     with pytest.raises(TypeError, match=r"`remote_host` must be a string. Got 3"):
         tf.config.experimental_connect_to_host(3)  # pyright: ignore[reportArgumentType]
+
+
+def test_an_error_about_arguments_names_the_class_that_the_user_has() -> None:
+    """Python names the class in which a method was defined, which may be an internal base class."""
+    names = [name for name in dir(tf.runtime) if name[0] != "_"]
+    classes = [each for each in (getattr(tf.runtime, name) for name in names) if inspect.isclass(each)]
+    methods = [
+        (owner.__qualname__, name, method)
+        for owner in classes
+        for name, method in inspect.getmembers(owner, inspect.isfunction)
+        if owner.__module__.startswith("nbtf") and not name.startswith("_")
+    ]
+
+    assert {("Recording", "expect_memory"), ("OpenedRecording", "expect")} <= {each[:2] for each in methods}
+    assert [] == [each[:2] for each in methods if each[2].__qualname__ != f"{each[0]}.{each[1]}"]
+    for owner in (tf.runtime.Recording, tf.runtime.OpenedRecording):
+        with pytest.raises(TypeError, match=rf"^{owner.__name__}\.expect_memory\(\) got an unexpected keyword"):
+            getattr(owner, "expect_memory")(object(), peak=1)  # noqa: B009  # a type checker would reject it

@@ -256,6 +256,24 @@ def of_page(folder: Path) -> list[str] | None:
     return [fact[4] for fact in scene["timeline"]["facts"]]
 
 
+def page_of_recording(folder: Path) -> None:
+    tf.runtime.read_recording(folder / "run.nbtf").to_html(folder / "page.html")
+
+
+def by_recording(folder: Path, number: int) -> None:
+    with tf.runtime.recording() as record:
+        tf.zeros([number])
+    record.save(folder / "run.nbtf")
+
+
+def of_recording(folder: Path) -> list[Any] | None:
+    """Returns the results' shapes in the recording; None before the file exists."""
+    if not (folder / "run.nbtf").exists():
+        return None
+    events = tf.runtime.read_recording(folder / "run.nbtf").events
+    return [event.outputs[0].shape for event in events if isinstance(event, tf.runtime.OpExecuted) and event.outputs]
+
+
 # ---- the command line
 
 
@@ -312,6 +330,10 @@ def check(*options: str) -> Callable[[Path], None]:
 def run(folder: Path) -> None:
     with patch("nbtf.cli.execution.run_to_end", lambda *ignored: None):
         command("run", folder / "lesson.ipynb", "-o", folder / "out.ipynb")
+
+
+def view(folder: Path) -> None:
+    command("view", folder / "run.nbtf", "-o", folder / "page.html")
 
 
 def before_run(folder: Path) -> None:
@@ -463,6 +485,9 @@ SAVERS = (
     Saver("copy", with_sources, lambda f: by_copy(f, 2), of_text("copy")),
     in_versions("export", by_export, of_export),
     in_versions("page", page_of, of_page),
+    in_versions("recording", by_recording, of_recording),
+    Saver("page of a file", lambda f: by_recording(f, 2), view, of_page),
+    Saver("page of a recording", lambda f: by_recording(f, 2), page_of_recording, of_page),
     Saver("recorded notebook", lambda f: notebook(f / "lesson.ipynb", "Title"), record, of_notebook("lesson.ipynb")),
     Saver(
         "updated notebook",

@@ -116,6 +116,11 @@ class Pool:
         return self._next_region
 
     @property
+    def released_regions(self) -> int:
+        """Number of regions that were released to the card."""
+        return self._regions_made - len(self._regions)
+
+    @property
     def mapped(self) -> int:
         """Bytes of all regions."""
         return self._pool

@@ -39,6 +39,7 @@ class Segments:
         """Reserves nothing yet. The card's lock must be held from a request until it is counted."""
         self.card, self.total, self.settings = card, card.total, settings
         self.memory_fraction = settings.memory_fraction
+        self._addressable = card.total  # the addresses of an expandable segment suffice for the whole card
         self._small, self._large = Pool(True), Pool(False)
         self._statistics = Statistics()
         self._waiting: list[Block] = []
@@ -137,8 +138,7 @@ class Segments:
             return None
         while block.size < size:
             following = block.next
-            assert following is not None  # `_expandable` has checked that the addresses suffice
-            if not self._map(following, min(size - block.size, following.size)):
+            if following is None or not self._map(following, min(size - block.size, following.size)):
                 return None
             block = following  # the previous block has been merged into it
         pool.remove(block)
@@ -154,8 +154,8 @@ class Segments:
             if _reaches(block, size):
                 return block
         page = SMALL_SEGMENT if pool.is_small else self.settings.large_segment_size
-        segment = ExpandableSegment(self._next_address, page, self.total)
-        self._new_addresses(segment.size)
+        segment = ExpandableSegment(0, page, self._addressable)
+        segment.address = self._new_addresses(segment.size)
         block = Block(pool, stream, segment.address, segment.size, segment)
         block.mapped = False
         pool.insert_unmapped(block)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 # Names, limits and error texts: c10/core/AllocatorConfig.h and c10/cuda/CUDAAllocatorConfig.h of PyTorch 2.13.
 _VARIABLES = ("PYTORCH_CUDA_ALLOC_CONF", "PYTORCH_ALLOC_CONF")  # the first that is set applies, as in PyTorch 2.13
@@ -70,6 +70,26 @@ class AllocatorSettings(NamedTuple):
         True
         """
         return cls.parse(next((environment[name] for name in _VARIABLES if name in environment), ""))
+
+    @property
+    def text(self) -> str:
+        """The settings that differ from PyTorch's defaults, in the format of `PYTORCH_ALLOC_CONF`.
+
+        >>> AllocatorSettings.parse("expandable_segments:True, max_split_size_mb:0128").text
+        'max_split_size_mb:128,expandable_segments:True'
+        """
+        defaults = AllocatorSettings()
+        changed = [name for name in _NAMES if getattr(self, _NAMES[name]) != getattr(defaults, _NAMES[name])]
+        return ",".join([f"{name}:{self._value(getattr(self, _NAMES[name]))}" for name in changed])
+
+    @staticmethod
+    def _value(value: Any) -> str:
+        if isinstance(value, tuple):
+            divisions = cast("tuple[int, ...]", value)
+            if len({*divisions}) == 1:
+                return str(divisions[0])
+            return "[" + ",".join([f"{1 << at}:{steps}" for at, steps in enumerate(divisions)]) + "]"
+        return str(value) if isinstance(value, bool | float) else str(value // _MIB)
 
     def divisions_for(self, nbytes: int) -> int:
         """Returns the number of steps between the powers of 2 below and above a size.
@@ -206,3 +226,6 @@ _READERS: dict[str, tuple[str, Any]] = {
     "expandable_segments": ("expandable_segments", _read_switch),
     "per_process_memory_fraction": ("memory_fraction", _read_fraction),
 }
+
+_NAMES = {name: field for name, (field, _) in _READERS.items()}
+"""The field of each setting."""

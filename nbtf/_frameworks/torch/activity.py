@@ -16,6 +16,7 @@ from nbtf._frameworks.torch.hearing import (
     is_heard,
 )
 from nbtf._frameworks.torch.thread_observer import hearing_of_thread
+from nbtf._own_name import own_name
 
 if TYPE_CHECKING:
     from nbtf._frameworks.torch.library import PyTorch
@@ -98,7 +99,7 @@ class TorchActivity(Activity):
     @property
     def recorder(self) -> str:
         """The expression that records PyTorch's ops in a program."""
-        return 'tf.runtime.watch("torch")' if can_note(self._torch) else ""
+        return f'{own_name()}.runtime.watch("torch")' if can_note(self._torch) else ""
 
     def work(self) -> str | None:
         """Returns a sentence about the ops that were not recorded."""

@@ -6,52 +6,10 @@ import sys
 from typing import Any
 from weakref import WeakKeyDictionary, ref
 
-from nbtf._devices.sites import Part
-from nbtf._runtime.phases import BACKWARD, FORWARD, INPUT, UPDATE
-
-_HOLDERS = {FORWARD: "activations", BACKWARD: "gradients", INPUT: "input", UPDATE: "temporary", "": "temporary"}
-
-
-class LayerPart(Part):
-    """The phase and the layer in an event."""
-
-    layer_of: Layer
-
-
-class Layer:
-    """A path in a model, with the fields of events in each phase; empty outside models."""
-
-    def __init__(self, path: str) -> None:
-        """Creates it without fields."""
-        self.path = path
-        self._parts: dict[tuple[str, str], LayerPart] = {}
-
-    def step_part(self, phase: str, holder: str = "") -> LayerPart:
-        """Returns the fields of events in a phase."""
-        key = phase, holder
-        step_part = self._parts.get(key)
-        if step_part is None:
-            step_part = LayerPart(None, None, phase, self.path, holder or _HOLDERS[phase])
-            step_part.layer_of = self
-            self._parts[key] = step_part
-        return step_part
-
-
-OUTSIDE = Layer("")
+from nbtf._frameworks.layers import OUTSIDE, Layer, layer_at
 
 _PATHS: WeakKeyDictionary[Any, dict[int, tuple[ref[Any], str]]] = WeakKeyDictionary()
 """The paths of the modules within each outermost module, by address; an address may be reused later."""
-_LAYERS: dict[str, Layer] = {}
-_REMEMBERED = 4096
-
-
-def _layer(path: str) -> Layer:
-    layer = _LAYERS.get(path)
-    if layer is None:
-        if len(_LAYERS) >= _REMEMBERED:
-            _LAYERS.clear()
-        layer = _LAYERS[path] = Layer(path)
-    return layer
 
 
 class ModuleStack:
@@ -76,7 +34,7 @@ class ModuleStack:
                 self.clear()
                 root = module
             path = path_in(root, module) or path_in(module, module)
-        layer = _layer(path or str(path_in(module, module)))
+        layer = layer_at(path or str(path_in(module, module)))
         self._open.append((module, layer))
         self.current = layer
 

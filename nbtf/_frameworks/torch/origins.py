@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any, Generic, TypeVar, cast
 
 from nbtf._devices.sites import CallSite
+from nbtf._frameworks.layers import OUTSIDE, LayerPart, place_at, place_in
 from nbtf._frameworks.torch.frames import AUTOGRAD, ENGINE, LOADER, MODULES, asks_for_device, scope_device, user_frame
-from nbtf._frameworks.torch.modules import OUTSIDE, LayerPart, ModuleStack
+from nbtf._frameworks.torch.modules import ModuleStack
 from nbtf._frameworks.torch.operators import LIFT, Operator
 from nbtf._record.events import Reason
 from nbtf._runtime.phases import BACKWARD, FORWARD, INPUT, SLOTS, UPDATE, WEIGHTS
@@ -15,7 +16,6 @@ from nbtf._runtime.placement import ASKED, BACKWARD_OF, BACKWARD_VIEW, COMPILED,
 FOLLOWS, SHARES = Reason(FOLLOWS_INPUT), Reason(VIEW)
 ASKED_FOR, BY_DEFAULT = Reason(ASKED), Reason(DEFAULT_DEVICE)
 
-_PLACES = 4096
 _NODES = 4096
 _SLOT_OPS = frozenset({"aten::zeros_like", "aten::zeros", "aten::full_like", "aten::clone"})
 """Functions in `torch.optim` that create an optimizer's state."""
@@ -197,24 +197,6 @@ class Origins:
             name = node.removeprefix("torch::autograd::")
             reasons = self._nodes[node] = Reason(BACKWARD_OF, name), Reason(BACKWARD_VIEW, name)
         return reasons
-
-
-def place_in(frame: Any, step_part: LayerPart) -> CallSite:
-    """Returns the origin for a frame."""
-    return (None, 0, step_part) if frame is None else place_at(frame.f_code, frame.f_lasti, step_part)
-
-
-def place_at(code: Any, instruction: int, step_part: LayerPart) -> CallSite:
-    """Returns the origin for an instruction: always the same object."""
-    if code is None:
-        return None, 0, step_part
-    call_sites = step_part.call_sites
-    call_site = call_sites.get(id(code) + instruction)
-    if call_site is None or call_site[0] is not code:
-        if len(call_sites) >= _PLACES:
-            call_sites.clear()
-        call_site = call_sites[id(code) + instruction] = code, instruction, step_part
-    return call_site
 
 
 T = TypeVar("T")

@@ -13,6 +13,7 @@ from nbtf._ops.arrays import element_lists as lists
 from nbtf._ops.arrays.array_elements import ArrayElements, as_element
 from nbtf._ops.arrays.creation import zeros
 from nbtf._ops.control.flow import no_op
+from nbtf._runtime.attributes import reads
 from nbtf._runtime.context import open_graph
 from nbtf._runtime.conversion import as_tensor
 from nbtf._runtime.tensor import Tensor
@@ -94,10 +95,7 @@ class TensorArray:
 
     # Properties
 
-    @property
-    def dtype(self) -> DType:
-        """The dtype of the elements."""
-        return self._dtype
+    dtype: DType = reads("_dtype", "The dtype of the elements.")
 
     @property
     def flow(self) -> Any:
@@ -114,10 +112,7 @@ class TensorArray:
         """The elements' shape, as far as it is known."""
         return self._shapes[0] if self._elements is None else self._elements.shape
 
-    @property
-    def dynamic_size(self) -> bool:
-        """Whether writing past the end extends the array."""
-        return self._dynamic
+    dynamic_size: bool = reads("_dynamic", "Whether writing past the end extends the array.")
 
     def size(self, name: str | None = None) -> Tensor:
         """Returns the number of elements as an int32 scalar.

@@ -9,14 +9,14 @@ from nbtf._ops.op import no_gradient, op
 from nbtf._ops.specs import bracketed
 from nbtf._ops.strings import kernels
 from nbtf._runtime.tensor import Tensor
-from nbtf._storage import gfile
+from nbtf._storage import gfile, system_errors
 from nbtf._types import TensorLike, string
 from nbtf.errors import InvalidArgumentError
 
 
 @op("string -> string", cpu_only=True)
 def ReadFile(xp: Any, filename: Any) -> Any:
-    return kernels.filled(xp, [gfile.read(filename[()])], (), object)
+    return kernels.filled(xp, [system_errors.read(filename[()])], (), object)
 
 
 @ReadFile.infer
@@ -51,7 +51,7 @@ def WriteFile(xp: Any, filename: Any, contents: Any) -> Any:
         if value.ndim:
             noun = "Input filename" if noun == "filename" else noun
             raise InvalidArgumentError(f"{noun} tensor must be scalar, but had shape: {bracketed(value.shape)}")
-    gfile.write(filename[()], contents[()])
+    system_errors.write(filename[()], contents[()])
     return []
 
 

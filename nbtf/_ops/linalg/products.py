@@ -91,18 +91,17 @@ def matmul(
     >>> tf.matmul([[1.0, 2.0]], [[3.0], [4.0]]).numpy()
     array([[11.]], dtype=float32)
     """
-    for letter, transposed, adjoint in (("a", transpose_a, adjoint_a), ("b", transpose_b, adjoint_b)):
-        if transposed and adjoint:
-            raise ValueError(
-                f"Only one of `transpose_{letter}` and `adjoint_{letter}` can be True. "
-                f"Received `transpose_{letter}`={transposed}, `adjoint_{letter}`={adjoint}."
-            )
+    if (transpose_a and adjoint_a) or (transpose_b and adjoint_b):
+        letter, *both = ("a", transpose_a, adjoint_a) if transpose_a and adjoint_a else ("b", transpose_b, adjoint_b)
+        raise ValueError(
+            f"Only one of `transpose_{letter}` and `adjoint_{letter}` can be True. "
+            f"Received `transpose_{letter}`={both[0]}, `adjoint_{letter}`={both[1]}."
+        )
     if output_type is not None:
         a, b = cast(a, output_type), cast(b, output_type)
     x, y = (a, b) if a.__class__ is b.__class__ is Tensor else MatMul.convert((a, b))
     swap_x, swap_y = transpose_a or adjoint_a, transpose_b or adjoint_b
-    ranks = _rank(x), _rank(y)
-    if None in ranks or max(ranks) > 2:  # an unknown rank in a graph may be larger
+    if _may_be_batch(x) or _may_be_batch(y):
         # This op supports only adjoints, so for a plain transpose the input is conjugated first.
         x, y = conj(x) if transpose_a else x, conj(y) if transpose_b else y
         return BatchMatMulV2(x, y, adj_x=swap_x, adj_y=swap_y, name=name)
@@ -110,9 +109,10 @@ def matmul(
     return MatMul(x, y, transpose_a=swap_x, transpose_b=swap_y, name=name)
 
 
-def _rank(tensor: Any) -> Any:
-    """Returns the rank of a tensor; None if it is unknown in a graph."""
-    return len(tensor._array.shape) if tensor.__class__ is Tensor else tensor.shape.rank
+def _may_be_batch(tensor: Any) -> bool:
+    """Returns whether a tensor has more than two axes; an unknown rank in a graph may be larger."""
+    rank = tensor._array.ndim if tensor.__class__ is Tensor else tensor.shape.rank
+    return rank is None or rank > 2
 
 
 @MatMul.express

@@ -55,14 +55,17 @@ def add(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
     >>> tf.add("a", ["b", "c"]).numpy()
     array([b'ab', b'ac'], dtype=object)
     """
-    x = as_tensor(x)
-    return (Add if x._dtype is string else AddV2)(x, preferring(y, x._dtype), name=name)
+    first: Any = x if x.__class__ is Tensor else as_tensor(x)
+    second = y if y.__class__ is Tensor else preferring(y, first._dtype)
+    return (Add if first._dtype is string else AddV2)(first, second, name=name)
 
 
 def preferring(value: Any, dtype: DType) -> Tensor:
     """Returns a value as a tensor of the given dtype, or of its own if the value does not fit."""
+    if value.__class__ is not float and value.__class__ is not int and isinstance(value, Tensor):
+        return value
     try:
-        return value if value.__class__ is Tensor or isinstance(value, Tensor) else as_tensor(value, dtype)
+        return as_tensor(value, dtype)
     except (TypeError, ValueError):
         return as_tensor(value)
 

@@ -10,6 +10,7 @@ from nbtf._ops.arrays.joining import concat
 from nbtf._ops.arrays.shapes import expand_dims
 from nbtf._ops.attributes import as_ints
 from nbtf._ops.math.arithmetic import cast, negative
+from nbtf._runtime.attributes import reads
 from nbtf._runtime.conversion import as_tensor
 from nbtf._runtime.tensor import Tensor
 from nbtf._shapes import TensorShape
@@ -33,20 +34,11 @@ class IndexedSlices:
         self._indices: Any = indices
         self._dense_shape: Any = dense_shape
 
-    @property
-    def values(self) -> Any:
-        """The rows, in the given order."""
-        return self._values
+    values: Any = reads("_values", "The rows, in the given order.")
 
-    @property
-    def indices(self) -> Any:
-        """The row numbers."""
-        return self._indices
+    indices: Any = reads("_indices", "The row numbers.")
 
-    @property
-    def dense_shape(self) -> Any:
-        """The shape of the larger tensor, if known."""
-        return self._dense_shape
+    dense_shape: Any = reads("_dense_shape", "The shape of the larger tensor, if known.")
 
     @property
     def shape(self) -> TensorShape:

@@ -17,6 +17,7 @@ from nbtf._ops.ragged_and_sparse.row_splits import (
     kept_lengths,
     splits_of,
 )
+from nbtf._runtime.attributes import reads
 from nbtf._runtime.conversion import as_tensor
 from nbtf._runtime.tensor import Tensor
 from nbtf._shapes import TensorShape
@@ -202,10 +203,7 @@ class RaggedTensor:
 
     # Properties
 
-    @property
-    def dtype(self) -> DType:
-        """The dtype of the elements."""
-        return self._values.dtype
+    dtype: DType = reads("_values.dtype", "The dtype of the elements.")
 
     @property
     def shape(self) -> TensorShape:
@@ -222,20 +220,14 @@ class RaggedTensor:
         """The number of levels of splits."""
         return 1 + (self._values.ragged_rank if isinstance(self._values, RaggedTensor) else 0)
 
-    @property
-    def values(self) -> Tensor | RaggedTensor:
-        """The concatenated rows."""
-        return self._values
+    values: Tensor | RaggedTensor = reads("_values", "The concatenated rows.")
 
     @property
     def flat_values(self) -> Tensor:
         """The concatenated innermost values."""
         return self._values.flat_values if isinstance(self._values, RaggedTensor) else self._values
 
-    @property
-    def row_splits(self) -> Tensor:
-        """The positions in `values` where rows start and end."""
-        return self._row_splits
+    row_splits: Tensor = reads("_row_splits", "The positions in `values` where rows start and end.")
 
     @property
     def nested_row_splits(self) -> tuple[Tensor, ...]:

@@ -18,6 +18,7 @@ from nbtf._ops.math.comparison import not_equal, where
 from nbtf._ops.op import Gradients, op, unregistered
 from nbtf._ops.reductions.sums import reduce_sum
 from nbtf._ops.specs import bracketed
+from nbtf._runtime.attributes import reads
 from nbtf._runtime.conversion import as_tensor
 from nbtf._runtime.tape import Call
 from nbtf._runtime.tensor import Tensor
@@ -56,20 +57,11 @@ class SparseTensor:
             if elements != length:
                 raise ValueError(f"Dimensions {length} and {elements} are not compatible")
 
-    @property
-    def indices(self) -> Tensor:
-        """The positions of the values."""
-        return self._indices
+    indices: Tensor = reads("_indices", "The positions of the values.")
 
-    @property
-    def values(self) -> Tensor:
-        """The values."""
-        return self._values
+    values: Tensor = reads("_values", "The values.")
 
-    @property
-    def dense_shape(self) -> Tensor:
-        """The lengths of the axes, as a tensor."""
-        return self._dense_shape
+    dense_shape: Tensor = reads("_dense_shape", "The lengths of the axes, as a tensor.")
 
     @property
     def shape(self) -> TensorShape:
@@ -84,10 +76,7 @@ class SparseTensor:
         """Returns `shape`."""
         return self.shape
 
-    @property
-    def dtype(self) -> DType:
-        """The dtype of the elements."""
-        return self._values.dtype
+    dtype: DType = reads("_values.dtype", "The dtype of the elements.")
 
     def with_values(self, new_values: TensorLike) -> SparseTensor:
         """Returns a sparse tensor with other values at the same positions."""

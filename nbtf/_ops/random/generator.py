@@ -3,22 +3,27 @@
 from __future__ import annotations
 
 import os
-from enum import Enum
 from functools import partial
 from typing import Any
 
 from nbtf._ops.arrays.bitcast import bitcast
-from nbtf._ops.arrays.broadcasting import reshape
-from nbtf._ops.arrays.creation import zeros, zeros_like
-from nbtf._ops.arrays.joining import concat, stack, unstack
+from nbtf._ops.arrays.creation import zeros_like
+from nbtf._ops.arrays.joining import stack, unstack
 from nbtf._ops.attributes import as_int
 from nbtf._ops.math.arithmetic import add, cast, multiply, subtract
-from nbtf._ops.op import no_gradient, op
+from nbtf._ops.op import Op
 from nbtf._ops.random.arguments import as_bound
 from nbtf._ops.random.binomial import StatefulRandomBinomial, binomial_reserve
-from nbtf._ops.random.philox import RESERVED
+from nbtf._ops.random.generator_state import (
+    STATE_SIZES,
+    Algorithm,
+    RngReadAndSkip,
+    as_algorithm_number,
+    as_state,
+    create_rng_state,
+    state_of,
+)
 from nbtf._ops.random.stateless import (
-    ALGORITHMS,
     StatelessRandomNormalV2,
     StatelessRandomUniformFullIntV2,
     StatelessRandomUniformIntV2,
@@ -27,85 +32,20 @@ from nbtf._ops.random.stateless import (
 )
 from nbtf._ops.random.streams import seeds
 from nbtf._ops.reductions.means_and_extremes import reduce_prod
-from nbtf._ops.specs import like_first, spec_of_first
 from nbtf._ops.variables.creation import alone
 from nbtf._ops.variables.resource import read_variable
 from nbtf._ops.variables.variable import Variable
-from nbtf._runtime.arguments import check_has, check_whole
+from nbtf._runtime.arguments import check_has
+from nbtf._runtime.attributes import reads
 from nbtf._runtime.context import open_graph
 from nbtf._runtime.conversion import as_tensor
 from nbtf._runtime.scopes import SCOPE
 from nbtf._runtime.tensor import Tensor, tensor_of
 from nbtf._shapes import TensorShape
 from nbtf._types import DType, DTypeLike, TensorLike, as_dtype, float32, int32, int64, uint64
-from nbtf.errors import UnimplementedError
 
 Lengths = Any
 """The shape of the result: a list of integers or an integer tensor."""
-
-WORD = (1 << 64) - 1
-
-
-class Algorithm(Enum):
-    """Algorithms for random bits; nbtf implements Philox."""
-
-    PHILOX = 1
-    THREEFRY = 2
-    AUTO_SELECT = 3
-
-
-STATE_SIZES = {1: 3, 2: 2, 3: 3}
-"""Length of an algorithm's state: the counter, and one number for the key."""
-
-
-def as_algorithm_number(alg: Any) -> int:
-    """Returns TensorFlow's number of an algorithm.
-
-    Raises:
-      ValueError: if the algorithm is unknown.
-    """
-    plain = alg.value if isinstance(alg, Algorithm) else alg
-    number = ALGORITHMS.get(plain, 0) if isinstance(plain, str) else check_whole(plain, "alg")
-    if number not in STATE_SIZES:
-        raise ValueError(
-            f"Argument `alg` got unsupported value {alg}. Supported values are philox for the Philox algorithm, "
-            "threefry for the ThreeFry algorithm, and auto_select for auto-selection."
-        )
-    return number
-
-
-def create_rng_state(seed: Any, alg: Any) -> Tensor:
-    """Returns the initial state of a generator for a seed.
-
-    Args:
-      seed: an integer of any size, or a list of integers.
-      alg: the algorithm: "philox", "threefry" or "auto_select".
-
-    Returns:
-      The counter and one number for the key, int64; numbers that the seed does not set are 0.
-
-    Raises:
-      ValueError: if the algorithm is unknown.
-
-    >>> tf.random.create_rng_state(1234, "philox")
-    <tf.Tensor: shape=(3,), dtype=int64, numpy=array([1234,    0,    0])>
-    """
-    size = STATE_SIZES[as_algorithm_number(alg)]
-    if isinstance(seed, int):
-        return as_tensor([_signed(seed >> 64 * word & WORD) for word in range(size)], int64)
-    numbers = reshape(_as_state(seed), [-1])[:size]
-    return concat([zeros([size - numbers.shape[0]], int64), numbers], 0)
-
-
-def _signed(number: Any) -> Any:
-    """Returns the signed integer with the same 64 bits."""
-    return number - (1 << 64) if isinstance(number, int) and number >> 63 == 1 else number
-
-
-def _as_state(value: Any) -> Tensor:
-    if isinstance(value, list | tuple):
-        value = [_signed(number) for number in value]  # pyright: ignore[reportUnknownVariableType]
-    return cast(value, int64)
 
 
 class Generator:
@@ -147,7 +87,7 @@ class Generator:
             self._check(state)
             self._state = state
         else:
-            numbers = _as_state(state)
+            numbers = as_state(state)
             self._check(numbers)
             self._state = self._made(numbers)
 
@@ -209,19 +149,13 @@ class Generator:
           ValueError: if `key` or `counter` has another shape.
         """
         number = as_algorithm_number(alg)
-        return cls(state=_state_of(key, counter, number), alg=number)
+        return cls(state=state_of(key, counter, number), alg=number)
 
     # State
 
-    @property
-    def state(self) -> Any:
-        """The variable that holds counter and key."""
-        return self._state
+    state: Any = reads("_state", "The variable that holds counter and key.")
 
-    @property
-    def algorithm(self) -> int:
-        """TensorFlow's number of the algorithm: 1 for Philox."""
-        return self._algorithm
+    algorithm: int = reads("_algorithm", "TensorFlow's number of the algorithm: 1 for Philox.")
 
     @property
     def key(self) -> Tensor:
@@ -234,7 +168,7 @@ class Generator:
         Raises:
           ValueError: if the state's length does not fit the algorithm.
         """
-        numbers = _as_state(state)
+        numbers = as_state(state)
         self._check(numbers)
         self._state.assign(numbers)
 
@@ -244,7 +178,7 @@ class Generator:
 
     def reset_from_key_counter(self, key: Any, counter: Any) -> None:
         """Continues from another key and counter; see `from_key_counter`."""
-        self._state.assign(_state_of(key, counter, self._algorithm))
+        self._state.assign(state_of(key, counter, self._algorithm))
 
     def skip(self, delta: Any) -> Tensor:
         """Skips numbers and returns the previous state.
@@ -299,11 +233,7 @@ class Generator:
         >>> tf.random.Generator.from_seed(1234).normal([2]).numpy()
         array([0.9356609, 1.0854305], dtype=float32)
         """
-        result_dtype, lengths = as_dtype(dtype), _lengths(shape)
-        centre, width = as_tensor(mean, result_dtype), as_tensor(stddev, result_dtype)
-        key, counter = self._key_and_counter(lengths)
-        drawn = StatelessRandomNormalV2(key, counter, shape=lengths, alg=self._algorithm, dtype=result_dtype, name=name)
-        return add(multiply(drawn, width), centre)
+        return self._scaled(StatelessRandomNormalV2, shape, mean, stddev, dtype, name)
 
     def truncated_normal(
         self,
@@ -321,12 +251,13 @@ class Generator:
           stddev: the standard deviation before truncation, in the same form; 1.0 by default.
           dtype: the dtype: float16, float32 (default) or float64.
         """
+        return self._scaled(StatelessTruncatedNormalV2, shape, mean, stddev, dtype, name)
+
+    def _scaled(self, op: Op, shape: Lengths, mean: Any, stddev: Any, dtype: DTypeLike, name: str | None) -> Tensor:
         result_dtype, lengths = as_dtype(dtype), _lengths(shape)
         centre, width = as_tensor(mean, result_dtype), as_tensor(stddev, result_dtype)
         key, counter = self._key_and_counter(lengths)
-        drawn = StatelessTruncatedNormalV2(
-            key, counter, shape=lengths, alg=self._algorithm, dtype=result_dtype, name=name
-        )
+        drawn = op(key, counter, shape=lengths, alg=self._algorithm, dtype=result_dtype, name=name)
         return add(multiply(drawn, width), centre)
 
     def uniform(
@@ -446,29 +377,6 @@ def _lengths(shape: Lengths) -> Any:
     return lengths if lengths.shape.rank else as_int(lengths)
 
 
-def _state_of(key: Any, counter: Any, alg: int) -> Tensor:
-    numbers, chosen = _as_state(counter), _as_state(_signed(key))
-    numbers.shape.assert_is_compatible_with([STATE_SIZES[alg] - 1])
-    chosen.shape.assert_is_compatible_with([])
-    return concat([numbers, reshape(chosen, [1])], 0)
-
-
-@op(
-    "int64 uint64 -> int64",
-    host={"alg": as_int},
-    resource=True,
-    shares_memory=True,
-    partly=like_first,
-    infer=spec_of_first,
-)
-def RngReadAndSkip(xp: Any, resource: Any, delta: Any, alg: int) -> Any:
-    if alg == Algorithm.THREEFRY.value:
-        raise UnimplementedError("Non-XLA devices don't support the ThreeFry algorithm.")
-    low, high, key = resource.view(xp.uint64)
-    advanced = low + delta.reshape(()) * xp.asarray(RESERVED, dtype=xp.uint64)
-    return xp.stack((advanced, high + (advanced < low).astype(xp.uint64), key)).view(xp.int64)
-
-
 def get_global_generator() -> Generator:
     """Returns the global generator; the first call creates one with an unpredictable state.
 
@@ -494,6 +402,3 @@ def set_global_generator(generator: Generator) -> None:
     array([ 0.43842274, -0.53439844], dtype=float32)
     """
     seeds().generator = generator
-
-
-no_gradient(RngReadAndSkip)

@@ -12,13 +12,15 @@ from nbtf._ops.operators import OPERATORS
 from nbtf._ops.variables.creation import VariableAggregation, VariableSynchronization, made
 from nbtf._ops.variables.resource import read_variable
 from nbtf._ops.variables.updates import VariableUpdates
+from nbtf._runtime.attributes import reads
 from nbtf._runtime.blocks import current_scope
 from nbtf._runtime.context import CURRENT, open_graph
 from nbtf._runtime.conversion import as_tensor
-from nbtf._runtime.device import device
+from nbtf._runtime.device import placed
 from nbtf._runtime.lanes import is_watched
 from nbtf._runtime.operator_types import Operators
 from nbtf._runtime.phases import WEIGHTS, keeping
+from nbtf._runtime.placement import follows_variable
 from nbtf._runtime.scopes import SCOPE
 from nbtf._runtime.tape import ALWAYS
 from nbtf._runtime.tensor import _GRAPH_ONLY, Absent, Reference, Tensor, tensor_of
@@ -99,40 +101,28 @@ class Variable(VariableUpdates, Operators[Tensor]):
 
     # Properties
 
-    @property
-    def name(self) -> str:
-        """The variable's name, followed by `:0`."""
-        return self._name
+    name: str = reads("_name", "The variable's name, followed by `:0`.")
 
     @property
     def shape(self) -> TensorShape:
         """The lengths of the axes."""
         return TensorShape.of(self._array.shape) if self._shape is None else self._shape
 
-    @property
-    def dtype(self) -> DType:
-        """The dtype of the elements."""
-        return self._dtype
+    dtype: DType = reads("_dtype", "The dtype of the elements.")
 
     @property
     def device(self) -> str:
         """The full name of the device that stores the variable."""
         return self._device.name
 
-    @property
-    def trainable(self) -> bool:
-        """Whether tapes watch the variable automatically."""
-        return self._trainable
+    trainable: bool = reads("_trainable", "Whether tapes watch the variable automatically.")
 
     @property
     def constraint(self) -> Callable[[Any], Any] | None:
         """The function that optimizers apply to the value after an update."""
         return self._constraint
 
-    @property
-    def synchronization(self) -> VariableSynchronization:
-        """When a strategy synchronizes copies."""
-        return self._synchronization
+    synchronization: VariableSynchronization = reads("_synchronization", "When a strategy synchronizes copies.")
 
     @property
     def aggregation(self) -> VariableAggregation:
@@ -172,7 +162,7 @@ class Variable(VariableUpdates, Operators[Tensor]):
         """Returns the value on its device, for display; this read appears in the log, as in TensorFlow."""
         if not self._is_here() or not CURRENT.context.observers.listening:
             return self._bare()
-        with device(self._device.name):
+        with placed(self._device.name, follows_variable(self._device)):
             return self.read_value()
 
     def __tf_tensor__(self, dtype: DType | None = None) -> Tensor:

@@ -16,6 +16,7 @@ from nbtf import runtime
 from nbtf._frameworks.op_watch import OpWatch
 from nbtf.cli.execution import BROKEN
 from nbtf.cli.limits import Limits
+from nbtf.notebook.code_lines import in_words
 
 EVENTS = 100_000
 """Events kept of a cell: totals count everything, and an event gives the line of an op."""
@@ -80,7 +81,6 @@ def begin(name: str) -> None:
 def end(name: str, numbers: Sequence[int], checked: tuple[str | None, str | None, tuple[str, ...], bool]) -> None:
     """Ends a watch and publishes its findings; runs in the kernel."""
     publish: Any = importlib.import_module("IPython.display").publish_display_data
-    in_words: Any = importlib.import_module("nbtf.notebook.code_lines").in_words
     undo = runtime.tell_code_lines(lambda site: in_words(site, partial(_cell_of, numbers)))
     at_most, kept_memory, placement, no_copies = checked
     limits = Limits(at_most=at_most, kept_memory=kept_memory, placement=placement, no_copies=no_copies)

@@ -13,8 +13,9 @@ from nbtf._ops.linalg.norms import clip_by_global_norm, clip_by_norm
 from nbtf._ops.math.arithmetic import multiply
 from nbtf._ops.math.magnitude import clip_by_value
 from nbtf._runtime.context import open_graph
-from nbtf._runtime.device import device
+from nbtf._runtime.device import placed
 from nbtf._runtime.phases import UPDATE, during
+from nbtf._runtime.placement import STRATEGY_UPDATE
 from nbtf.keras.generation import is_legacy, of_keras_2
 from nbtf.keras.naming import auto_name, checked_name, inside, snake_case
 from nbtf.keras.optimizers.averages import Averages, Step, check_averages, dense
@@ -266,7 +267,7 @@ class Optimizer(Averages):
     def _count_step(self) -> None:
         counters = values_of(self._iterations)
         for counter in counters:
-            with device(counter.device) if len(counters) > 1 else nullcontext():
+            with placed(counter.device, STRATEGY_UPDATE) if len(counters) > 1 else nullcontext():
                 counter.assign_add(1)
 
     def _updates_before(self, number: int) -> int:
@@ -281,7 +282,7 @@ class Optimizer(Averages):
             if leader is not None and copy.follow(leader):
                 continue
             arrays = copy.arrays() if spread and leader is None and self._repeats(weights) else None
-            with device(copy.weights[0].device) if spread else nullcontext():
+            with placed(copy.weights[0].device, STRATEGY_UPDATE) if spread else nullcontext():
                 self._change(step, weights, *copy)
             leader = leader if arrays is None else Leader(copy, arrays)
 

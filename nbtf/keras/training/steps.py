@@ -19,7 +19,8 @@ from nbtf._ops.ragged_and_sparse.indexed_slices import IndexedSlices
 from nbtf._ops.variables.creation import VariableAggregation
 from nbtf._runtime.cluster import finish, forget_failures
 from nbtf._runtime.context import CURRENT
-from nbtf._runtime.device import device
+from nbtf._runtime.device import placed
+from nbtf._runtime.placement import STRATEGY
 from nbtf.distribute.reduction import ReduceOp, reduce_values
 from nbtf.distribute.values import PerReplica, mapped, replica_number
 from nbtf.distribute.variables import SyncOnReadVariable
@@ -160,7 +161,7 @@ class Steps:
         return grads
 
     def _nothing(self, like: Any, number: int) -> Any:
-        with device(self._devices[number]):
+        with placed(self._devices[number], STRATEGY):
             if isinstance(like, IndexedSlices):
                 return IndexedSlices(like.values[:0], like.indices[:0], like.dense_shape)
             return zeros_like(like)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from types import ModuleType
 from typing import Any
 
-from nbtf.notebook.holders.introspection import class_name, is_made_of_nbtf, kind_of
+from nbtf.notebook.holders.introspection import class_name, is_of_library, kind_of
 from nbtf.notebook.holders.names import LONGEST, ORIGINS, WEIGHTS, AccessPath, Names, below, chosen
 from nbtf.notebook.holders.reference import ITEM, Reference
 from nbtf.notebook.holders.references import entry_of, is_short
@@ -37,7 +37,9 @@ class Family:
         Names that are too long may coincide after they are cut. `room` is the number of characters that they leave for
         the last step; None if the object has one name.
         """
-        self.parent, self.outermost, self.stems = parent, parent, stems
+        self.parent: int = parent
+        self.outermost: int = parent
+        self.stems: list[AccessPath] = stems
         self._names, self._role, self._room = names, role, room
 
     @property
@@ -117,7 +119,7 @@ class Families:
     def _is_called_by_others(self, cls: type[Any]) -> bool:
         """Returns whether objects of a class neither begin names nor are containers that name rows."""
         if id(cls) not in self._called_by_others:
-            is_container = self.names.noun(cls) not in ("", WEIGHTS) or is_made_of_nbtf(cls)
+            is_container = self.names.noun(cls) not in ("", WEIGHTS) or is_of_library(cls)
             begins = issubclass(cls, ModuleType) or any([issubclass(cls, classes) for _, classes in ORIGINS])
             self._called_by_others[id(cls)] = not is_container and not begins
         return self._called_by_others[id(cls)]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import time
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from types import FrameType, ModuleType
 from typing import Any, NamedTuple
 
@@ -157,6 +157,17 @@ class Holders:
         if any(map(self._is_shared_by_others, pieces)):
             return None
         return self._freeing.lines([number for numbers in groups for number in numbers], all_items=len(pieces) > 1)
+
+    def of_objects(self, ids: Collection[int]) -> tuple[list[AccessPath], list[str] | None]:
+        """Returns the names of objects, and the lines that free them together; None if no such lines are known.
+
+        Args:
+          ids: the objects' ids.
+        """
+        numbers = [number for number, obj in enumerate(self._graph.objects) if id(obj) in ids]
+        self._graph.count(numbers)
+        lines = self._freeing.lines(numbers) if len(numbers) == len(ids) else None
+        return [path for number in numbers for path in self._names.of(number)[:1]], lines
 
     def names(self, piece: Piece) -> list[AccessPath]:
         """Returns the names of a piece's holder."""

@@ -48,9 +48,13 @@ def mro_of(cls: type) -> tuple[type, ...]:
     return _MRO(cls)
 
 
-def is_made_of_nbtf(cls: type) -> bool:
-    """Returns whether a class is defined by nbtf or derives from such a class."""
-    return any(module_of(base).startswith("nbtf.") for base in _MRO(cls))
+LIBRARIES = ("nbtf.", "keras.", "tensorflow.")
+"""Beginnings of module names: the parts of these libraries' objects have public names, such as `layer.kernel`."""
+
+
+def is_of_library(cls: type) -> bool:
+    """Returns whether a class is defined by nbtf, Keras or TensorFlow, or derives from such a class."""
+    return any(module_of(base).startswith(LIBRARIES) for base in _MRO(cls))
 
 
 def module_of(cls: type) -> str:

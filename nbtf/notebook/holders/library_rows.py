@@ -39,11 +39,11 @@ class ForeignArrays:
           own_ranges: addresses that belong to nbtf's tensors; arrays there are only views of them.
         """
         self._holders, self._libraries = holders, libraries
-        devices = {f"cuda:{number}" for number in cards}
+        self._devices = {f"cuda:{number}" for number in cards}
         self._pieces = [
             piece
             for piece in holders.largest_first
-            if piece[0] in devices and not any(piece[2] in addresses for addresses in own_ranges)
+            if piece[0] in self._devices and not any(piece[2] in addresses for addresses in own_ranges)
         ]
         self._listed = set(holders.by_piece)  # a piece appears in one row only
 
@@ -51,7 +51,7 @@ class ForeignArrays:
         """Returns rows for arrays with names, for their gradients, and for what is kept for backward passes."""
         rows = {piece: self._row(piece) for piece in self._pieces}
         entries = [Entry(piece, self._container(piece, row), row["nbytes"], row) for piece, row in rows.items()]
-        return gather(entries, self._lines) + self._gradients(rows) + self._saved(rows, gather)
+        return gather(entries, self._lines) + self._gradients(rows) + self._saved(rows, gather) + self._taped()
 
     def _container(self, piece: Piece, row: Row) -> str:
         """Returns the container of an array and its role there: `batches`, `model: weights`."""
@@ -61,7 +61,11 @@ class ForeignArrays:
         paths = self._paths(piece)
         names = ", ".join(dict.fromkeys(tidy(path.container) for path in paths))
         in_modules = bool(paths) and all(IN_MODULE.search(path.text) for path in paths)
-        return f"{names}: weights" if names and in_modules else names
+        if in_modules:
+            return f"{names}: weights"
+        array = self._holders.objects_of(piece)[0]
+        nouns = {path.noun for path in paths} if self._library(array).is_variable(array) else set[str]()
+        return f"{names}: {nouns.pop()}" if len(nouns - {""}) == len(nouns) == 1 else names
 
     def _library(self, array: Any) -> runtime.Arrays:
         return next(library for library in self._libraries if issubclass(type(array), library.type))
@@ -164,6 +168,24 @@ class ForeignArrays:
             return lines
         name = rows[keepers[0]]["names"][0] if rows[keepers[0]]["names"] else ""
         return [f"{name} = {name}.item()"] if lines == [f"%xdel {name}"] else lines
+
+    def _taped(self) -> list[Row]:
+        """Returns a row for what a library's tapes keep on each card for backward passes."""
+        rows: list[Row] = []
+        for library in self._libraries:
+            taped = library.taped(self._listed)
+            if taped is None:
+                continue
+            paths, lines = self._holders.of_objects(taped.keepers)
+            names = [path.text for path in paths] or [f"a tape of {library.library}"]
+            for device in dict.fromkeys(
+                holding.device for holding in taped.holdings if holding.device in self._devices
+            ):
+                sizes = [holding.nbytes for holding in taped.holdings if holding.device == device]
+                holder = f"{', '.join(names[:_NAMES])}: kept by the tape ({counted(len(sizes), 'tensor')})"
+                row: Row = {"device": device, "library": library.library, "holder": holder, "names": names}
+                rows.append(row | {"nbytes": sum(sizes), "tensor": "", "frees": lines})
+        return rows
 
     def _is_new(self, holding: runtime.Holding) -> bool:
         """Returns whether a piece has no row yet, and records that it now has one."""

@@ -9,7 +9,7 @@ from itertools import islice
 from types import AsyncGeneratorType, CoroutineType, FrameType, GeneratorType, ModuleType, TracebackType
 from typing import Any, NamedTuple
 
-from nbtf.notebook.holders.introspection import class_name, kind_of, module_of, mro_of
+from nbtf.notebook.holders.introspection import LIBRARIES, class_name, kind_of, module_of, mro_of
 from nbtf.notebook.holders.reference import ITEM, OURS, Reference, key_text
 from nbtf.notebook.holders.references import other_reference, references_of
 from nbtf.notebook.holders.search import Graph, Root
@@ -39,8 +39,8 @@ class AccessPath(NamedTuple):
 
     `pattern` is the body with a placeholder for each index. `origin` names the function whose local variables these
     are, `needs` the module that the code must import, `via` the objects on the way. What is inside an nbtf object,
-    the `owner`, cannot be removed from it. Nothing below a `seal` is shown. `root` is the body of the outermost list,
-    model or similar container, `noun` the role of the object in it.
+    the `owner`, cannot be removed from it. `seal` is a whole name to show instead; nothing below it is shown. `root` is
+    the body of the outermost list, model or similar container, `noun` the role of the object in it.
     """
 
     body: str
@@ -62,12 +62,12 @@ class AccessPath(NamedTuple):
     @property
     def text(self) -> str:
         """The name."""
-        return f"{self.prefix}{_short(self.body)}{self.suffix}{f' ({self.seal})' if self.seal else ''}"
+        return self.seal or f"{self.prefix}{_short(self.body)}{self.suffix}"
 
     @property
     def pattern_text(self) -> str:
         """The name with a placeholder for each index: many entries of a list share it."""
-        return f"{self.prefix}{self.pattern}{self.suffix}{f' ({self.seal})' if self.seal else ''}"
+        return self.seal or f"{self.prefix}{self.pattern}{self.suffix}"
 
     def joined(self, reference: Reference, stem_of: int | None = None) -> AccessPath:
         """Returns the path extended by one step.
@@ -149,7 +149,7 @@ class Names:
     def noun(self, cls: type[Any]) -> str:
         """Returns the role of tensors in an object of a class; cached, because a list may have 100,000 objects."""
         if id(cls) not in self._nouns:
-            bases = {class_name(base) for base in mro_of(cls) if module_of(base).startswith(("nbtf.", "torch."))}
+            bases = {class_name(base) for base in mro_of(cls) if module_of(base).startswith((*LIBRARIES, "torch."))}
             self._nouns[id(cls)] = next((noun for base, noun in _NOUNS.items() if base in bases), "")
         return self._nouns[id(cls)]
 
@@ -246,10 +246,10 @@ def below(path: AccessPath, obj: Any, reference: Reference, noun: str, via: tupl
         suffix = f"` of {reference.local_of}{f' ({origin})' if origin else ''}"
         return AccessPath(reference.text, None, "local `", suffix, reference.text, rank, origin, via=via)
     root, noun = _container(path, cls, noun)
-    owner = path.owner or (path.text if reference.hidden or module_of(cls).startswith("nbtf.") else "")
-    seal = "optimizer slot" if reference.role == "slots" else ""
+    owner = path.owner or (path.text if reference.hidden or module_of(cls).startswith(LIBRARIES) else "")
+    seal = reference.seal
     if owner and class_name(cls) == "GradientTape":
-        seal = "GradientTape"
+        seal = f"{path.text} (GradientTape)"
     return AccessPath(
         path.body if seal else path.body + reference.text,
         None if seal or path.code is None or reference.code is None else path.code + reference.code,
@@ -284,6 +284,7 @@ _NOUNS = {
     "Optimizer": "optimizer state",
     "Metric": "metric state",
     "GradientTape": "kept by the tape",
+    "Compiled": "traced steps",
     "Layer": WEIGHTS,
     "Module": WEIGHTS,
 }

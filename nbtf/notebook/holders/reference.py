@@ -23,6 +23,7 @@ class Reference(NamedTuple):
     determines how to remove the reference: `del` or `None` (an assignment) with the other object's code, `clear` (a
     cache), `close` (a session), or not at all. `role` determines how to read the other object's references. `local_of`
     names the function whose variable it is. A reference `hidden` inside an nbtf object is shown only as a last resort.
+    `seal` is the other object's whole name, instead of a path.
     """
 
     text: str = ""
@@ -33,6 +34,7 @@ class Reference(NamedTuple):
     names: tuple[str, ...] = ()
     local_of: str = ""
     hidden: bool = False
+    seal: str = ""
 
 
 def key_text(key: Any) -> tuple[str, bool]:

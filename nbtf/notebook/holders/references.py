@@ -132,6 +132,10 @@ def _of_array(obj: Any) -> Iterator[tuple[object, Reference]]:
 _ROLES: dict[str, Any] = {
     "attributes": attributes.as_attributes,
     "layers": attributes.layers,
+    "compiled": attributes.compiled,
+    "copies": attributes.copies,
+    "slots": attributes.slots,
+    "slots of a weight": attributes.slots_of_weight,
     "runner": attributes.runner,
     "nodes": attributes.nodes,
     "closure": partial(frames.entries, "closure"),

@@ -32,7 +32,10 @@ OTHERS = frozenset({"IPython", "ipykernel", "traitlets", "comm", "zmq", "tornado
 OURS = ("nbtf._runtime.tensor", "nbtf._runtime.tape")
 """Modules below the runtime whose objects users hold; all others are internal."""
 
-_INNER = ("nbtf._devices", "nbtf._runtime", "nbtf._types", "nbtf.notebook", "nbtf.runtime")
+_INNER = (
+    *("nbtf._devices", "nbtf._runtime", "nbtf._types", "nbtf.notebook", "nbtf.runtime"),
+    "tensorflow.python.eager.context",  # every tensor of TensorFlow refers to its context
+)
 
 _AT_ONCE = 1 << 16
 """List entries visited between two checks of the clock: a few milliseconds."""
@@ -113,7 +116,7 @@ class Graph:
                 self._take(number, self.referents(objects[number]), numbers)
             number += 1
         self.finished: bool = number == len(objects) and not long_lists
-        self._count()
+        self.count(self.holdings)
 
     def _leading(self, first: int, numbers: dict[int, int]) -> tuple[int, bool]:
         """Returns where a run of tensors and variables ends, and whether any of them leads anywhere.
@@ -183,10 +186,10 @@ class Graph:
             return obj.ravel().tolist() if obj.dtype == object else []
         return gc.get_referents(obj)
 
-    def _count(self) -> None:
-        """Counts the references to holders and to everything that leads to them."""
+    def count(self, numbers: Iterable[int]) -> None:
+        """Counts the references to objects and to everything that leads to them."""
         base_count = sys.getrefcount(self.objects[0])
-        waiting = list(self.holdings)
+        waiting = list(numbers)
         while waiting:
             number = waiting.pop()
             if number not in self.counts:

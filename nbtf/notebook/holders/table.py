@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Collection, Sequence
 from typing import Any, NamedTuple
 
-from nbtf import errors, runtime
+from nbtf import runtime
 from nbtf._counts import counted
 from nbtf._garbage import collector_paused
 from nbtf.notebook.device_names import label
@@ -55,26 +54,6 @@ class _Block(NamedTuple):
     piece: Piece
     nbytes: int
     label: Any
-
-
-def add_hint(session: Session) -> None:
-    """Makes cells that run out of GPU memory end with a line that names the command to use."""
-
-    def hint(result: Any) -> None:
-        error = None if result is None else result.error_in_exec
-        gpu = None if error is None else _full_gpu(error)
-        if gpu is not None:
-            say(f"%gpu_memory --who lists what holds the memory of {gpu}.")
-
-    session.on_stop(session.hooks.add("post_run_cell", hint))
-
-
-def _full_gpu(error: Any) -> str | None:
-    """Returns the GPU whose memory is full according to an error of nbtf or another library; None for other errors."""
-    if issubclass(type(error), errors.ResourceExhaustedError):
-        match = re.search(r"\bGPU:\d+", error.message)
-        return match[0] if match else None
-    return next(filter(None, [library.full_card(error) for library in runtime.frameworks()]), None)
 
 
 def forget(session: Session) -> None:
@@ -139,7 +118,7 @@ def _holder_rows(
         are_lines_missing = any(
             not _is_scratch(block) and (block.label is None or block.label.site is None) for block in blocks
         )
-        notes = _notes(gpus, rows, len(gpus) if gather is list_all else _GPUS, are_lines_missing)
+        notes = _notes(gpus, blocks, len(gpus) if gather is list_all else _GPUS, are_lines_missing)
         rows += foreign_rows(holders, arrays, cards, gather)
         rows.sort(key=lambda row: -row["nbytes"])
     if not holders.finished or holders.is_late:  # checked last, because other libraries' lines take time as well
@@ -171,7 +150,15 @@ def _rows(session: Session, blocks: list[_Block], holders: Holders, gather: Gath
             container = nobody if owner is None else _container(owner, holders.are_variables(block.piece))
         facts = labels.facts(block)
         entries.append(
-            Entry(block.piece, container, block.nbytes, facts, _holder_facts, nobody if owner is None else owner)
+            Entry(
+                block.piece,
+                container,
+                block.nbytes,
+                facts,
+                _holder_facts,
+                nobody if owner is None else owner,
+                isinstance(owner, Held),
+            )
         )
 
     def frees(pieces: Sequence[Piece]) -> list[str] | None:
@@ -257,10 +244,8 @@ def _join_names(names: list[str]) -> str:
     return ", ".join(names[:_NAMES]) + (f" and {len(names) - _NAMES} more" if len(names) > _NAMES else "")
 
 
-def _notes(gpus: list[runtime.DeviceInfo], rows: list[Row], limit: int, are_lines_missing: bool) -> list[str]:
-    pieces: Counter[str] = Counter()
-    for row in rows:
-        pieces[row["device"]] += row["pieces"]
+def _notes(gpus: list[runtime.DeviceInfo], blocks: list[_Block], limit: int, are_lines_missing: bool) -> list[str]:
+    pieces = Counter(block.piece[0] for block in blocks)
     used = sorted([gpu for gpu in gpus if gpu.in_use], key=lambda gpu: -(gpu.in_use or 0))
     first = {gpu.name for gpu in used[:limit]}
     notes = [f"{gpu.label}: {_in_words([gpu], pieces)}." for gpu in gpus if gpu.name in first]

@@ -20,11 +20,14 @@ from typing import Any
 from nbtf import runtime
 from nbtf._own_files import own_json
 from nbtf._storage.spreadsheets import as_cell
+from nbtf.notebook.json_exports import SCHEMA
 from nbtf.notebook.magics.trace import trace_events
 from nbtf.notebook.views.steps import reason_in_words
 
-SCHEMA = "nbtf-events/1"
-FORMATS = ("csv", "json", "chrome")
+TEXTS = ("csv", "json", "chrome")
+RECORDING = "nbtf"
+"""The format of `record.save`, which contains everything and is read by `tf.runtime.read_recording`."""
+FORMATS = (*TEXTS, RECORDING)
 FIELDS = (
     "schema kind seq time op device reason why outputs nbytes seconds timing in_use pool "
     "start region offset size largest_free limit holder library "
@@ -54,7 +57,7 @@ def exported(snapshot: runtime.Snapshot, form: str, devices: Sequence[runtime.De
 
     Args:
       snapshot: the recording.
-      form: one of `FORMATS`; `chrome` is the trace event format, which trace viewers open.
+      form: one of `TEXTS`; `chrome` is the trace event format, which trace viewers open.
       devices: the available devices, which show whether a name is simulated.
       code_line: returns the words for the code that caused an event.
     """

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 from IPython.core.error import UsageError
 
 from nbtf import config, runtime
 from nbtf.notebook.device_names import full_name, require, short
-from nbtf.notebook.holders.table import add_hint, build_table, forget
+from nbtf.notebook.error_reports.out_of_memory import add_out_of_memory_reports
+from nbtf.notebook.holders.table import build_table, forget
 from nbtf.notebook.magics.cell_magics import CellMagics, add_line_magic, has_option
 from nbtf.notebook.magics.cluster_look import cards, holders, look_of
 from nbtf.notebook.magics.compiled import plan_of
@@ -22,7 +25,7 @@ from nbtf.notebook.views.live import live
 
 def add_memory_magics(session: Session, cells: CellMagics) -> None:
     """Adds both magics."""
-    add_hint(session)
+    add_out_of_memory_reports(session)
     now = options_of("%gpu_memory", spec=full_name)
     add_line_magic(session, "gpu_memory", now, lambda chosen: _of_cluster_or_here(session, chosen))
 
@@ -30,6 +33,8 @@ def add_memory_magics(session: Session, cells: CellMagics) -> None:
     of_cell = options_of("%%gpu_memory", **sizes, **PREDICTION)
 
     def begin(chosen: Any) -> None:
+        if chosen.compare is not None:
+            raise UsageError("%%gpu_memory: --compare needs --predict.")
         session.record_cell(lambda record, failed: _report(record, failed, chosen))
 
     def is_predicted(line: str) -> bool:
@@ -41,6 +46,8 @@ def add_memory_magics(session: Session, cells: CellMagics) -> None:
 def _of_cluster_or_here(session: Session, chosen: argparse.Namespace) -> Any:
     if chosen.cluster is not None:
         return _of_cluster(session, chosen)
+    if chosen.file is not None:
+        return _file(session, chosen.file, chosen.spec)
     return _answer(session, chosen) if chosen.compiled is None else plan_of(session, chosen.compiled)
 
 
@@ -96,6 +103,20 @@ def _picture(session: Session, view: str, names: list[str]) -> Any:
         return picture_of_session(session, max(names, key=lambda name: busy[name]), view)
     say("Nothing to draw: no memory of a simulated GPU was allocated since the extension was loaded.")
     return None
+
+
+def _file(session: Session, path: Path, names: Sequence[str]) -> Any:
+    """Returns the views of a file; of a snapshot, those of the named GPU, which this machine need not have."""
+    from nbtf.notebook.magics.rich_display import view_of_file
+    from nbtf.notebook.opened_files import Options, open_file  # imported late: few read files
+
+    try:
+        options = Options(int(names[0].rpartition(":")[2])) if names else Options()
+        return view_of_file(open_file(path, options), session)
+    except OSError as error:
+        raise UsageError(f"%gpu_memory: cannot read {path}: {error.strerror or error}") from error
+    except ValueError as error:
+        raise UsageError(f"%gpu_memory: {error}") from error
 
 
 # Of a cell

@@ -1,4 +1,4 @@
-"""How do CuPy and PyTorch use the cell's device as well? With `%%device GPU:1 --also cupy,torch`."""
+"""How do other libraries use the cell's device as well? With `%%device GPU:1 --also cupy,torch`."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ _INSTALLS: Mapping[str, str] = {
     "cupy": pip_install("cuda12"),
     "torch": "pip install torch",
     "jax": "pip install jax",
+    "tensorflow": 'pip install "tensorflow[and-cuda]"',
 }
 
 Enter = Callable[[Any, int], AbstractContextManager[Any]]
@@ -40,7 +41,19 @@ def _jax_device(jax: Any, ordinal: int) -> AbstractContextManager[Any]:
     return jax.default_device(cards[ordinal])
 
 
-_LIBRARIES: Mapping[str, Enter] = {"cupy": _cupy_device, "torch": _torch_device, "jax": _jax_device}
+def _tensorflow_device(tensorflow: Any, ordinal: int) -> AbstractContextManager[Any]:
+    cards = tensorflow.config.list_logical_devices("GPU")
+    if ordinal >= len(cards):
+        raise ValueError(f"this TensorFlow has {counted(len(cards), 'GPU')}, but not GPU:{ordinal}")
+    return tensorflow.device(cards[ordinal].name)
+
+
+_LIBRARIES: Mapping[str, Enter] = {
+    "cupy": _cupy_device,
+    "torch": _torch_device,
+    "jax": _jax_device,
+    "tensorflow": _tensorflow_device,
+}
 
 
 def library_names(text: str) -> tuple[str, ...]:
@@ -55,7 +68,8 @@ def library_names(text: str) -> tuple[str, ...]:
     names = tuple(dict.fromkeys(name.strip() for name in text.split(",")))
     unknown = [name for name in names if name not in _LIBRARIES]
     if unknown:
-        raise ValueError(f"cannot set the device of {unknown[0]!r}. Try --also cupy, torch, jax or cupy,torch.")
+        supported = ", ".join(_LIBRARIES)
+        raise ValueError(f"cannot set the device of {unknown[0]!r}. Try --also {supported}, or several: cupy,torch.")
     return names
 
 

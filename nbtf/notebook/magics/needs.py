@@ -8,7 +8,7 @@ from nbtf.notebook.magics.cell_magics import CellMagics
 from nbtf.notebook.magics.options import options_of
 from nbtf.notebook.session import say
 
-_NAMES = {"cupy": "CuPy", "jax": "JAX", "torch": "PyTorch"}
+_NAMES = {"cupy": "CuPy", "jax": "JAX", "tensorflow": "TensorFlow", "torch": "PyTorch"}
 
 
 def add_needs_magic(cells: CellMagics) -> None:

@@ -15,10 +15,11 @@ from nbtf import debugging, runtime
 from nbtf._counts import counted
 from nbtf._runtime.placement import is_view, op_matches
 from nbtf._storage import files
+from nbtf._storage.limits import UnsavableError
 from nbtf.notebook.device_names import full_name, label
 from nbtf.notebook.library_watch import library_watch_of
 from nbtf.notebook.magics.cell_magics import add_line_magic
-from nbtf.notebook.magics.export import FORMATS, exported
+from nbtf.notebook.magics.export import FORMATS, RECORDING, exported
 from nbtf.notebook.magics.options import options_of
 from nbtf.notebook.session import Ending, Session, Undo, say
 from nbtf.notebook.tables import MOST_ROWS, Column, Table, sizes, texts
@@ -28,7 +29,12 @@ ACTIONS = ("on", "off", "show", "clear", "table", "export", "watch", "unwatch")
 MOST_LINES = 200
 """Lines printed in one cell; a loop prints hundreds of thousands, and they stay in the notebook's file."""
 
-FILES = {"csv": "placement_log.csv", "json": "placement_log.json", "chrome": "placement_trace.json"}
+FILES = {
+    "csv": "placement_log.csv",
+    "json": "placement_log.json",
+    "chrome": "placement_trace.json",
+    RECORDING: "placement_log.nbtf",
+}
 """The file for an export without a file name."""
 
 EACH = texts("op", "node", "device", "why", "layer", "code")
@@ -166,11 +172,12 @@ def grouped(snapshot: runtime.Snapshot, op: str = "*", device: str | None = None
             "op": name,
             "device": label(place_name),
             "count": count,
-            "nbytes": snapshot.nbytes.get((name, place_name, reason), 0),
+            "nbytes": None if snapshot.unsized.get(placed) else snapshot.nbytes.get(placed, 0),
             "why": reason_in_words(name, place_name, reason),
         }
         | ({"view": True} if is_view(reason) else {})
-        for (name, place_name, reason), count in sorted(snapshot.ops.items())
+        for placed, count in sorted(snapshot.ops.items())
+        for name, place_name, reason in (placed,)
         if op_matches(name, op) and _is_on(place_name, device)
     ]
     total = sum(row["count"] for row in rows)
@@ -219,16 +226,21 @@ def _folds(rows: Sequence[Mapping[str, Any]], fold: bool) -> list[str]:
 def _export(session: Session, chosen: argparse.Namespace) -> None:
     target = chosen.target or chosen.format
     if target is None:
-        raise UsageError("%placement_log export: name a file, or one of csv, json, chrome.")
+        raise UsageError("%placement_log export: name a file, or one of csv, json, chrome, nbtf.")
     is_format = target in FORMATS
     file = FILES[target] if is_format else target
     form = chosen.format or (target if is_format else Path(file).suffix[1:].lower())
     if form not in FORMATS:
-        raise UsageError(f"%placement_log export: {file!r} does not end in .csv or .json. Add --format.")
+        raise UsageError(f"%placement_log export: {file!r} does not end in .csv, .json or .nbtf. Add --format.")
     snapshot = session.recorder.snapshot()
-    content = exported(snapshot, form, runtime.devices(), session.code_line)
+    path = Path(file).expanduser()
     try:
-        files.write(Path(file).expanduser(), content)
+        if form == RECORDING:
+            session.recording.save(path)
+        else:
+            files.write(path, exported(snapshot, form, runtime.devices(), session.code_line))
+    except UnsavableError as error:
+        raise UsageError(f"%placement_log export: {error}") from None
     except OSError as error:
         raise UsageError(f"%placement_log export: cannot write {file}: {error.strerror or error}") from None
     older = f" ({counted(snapshot.cut, 'older one was', 'older ones were')} dropped)" if snapshot.cut else ""

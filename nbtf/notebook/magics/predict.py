@@ -26,7 +26,7 @@ def predicted(session: Session, chosen: Any, body: str) -> Prediction:
 
     Args:
       session: the session whose earlier cells prepare it.
-      chosen: the card, and the batch sizes.
+      chosen: the card, the batch sizes, and a memory snapshot to compare with, if any.
       body: the cell without its first line.
     """
     if find_spec("torch") is None:
@@ -49,6 +49,7 @@ def predicted(session: Session, chosen: Any, body: str) -> Prediction:
             count,
             batches=batches,
             batch_name=name,
+            compare=chosen.compare,
         )
     except PredictionError as error:
         raise UsageError(f"%%gpu_memory --predict: {error}") from None

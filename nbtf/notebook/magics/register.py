@@ -8,6 +8,7 @@ from nbtf.notebook.magics.cluster import add_cluster_magic
 from nbtf.notebook.magics.completion import add_completion
 from nbtf.notebook.magics.device import add_device_magics
 from nbtf.notebook.magics.devices import add_devices_magic
+from nbtf.notebook.magics.explain import add_explain_magics
 from nbtf.notebook.magics.gpu_memory import add_memory_magics
 from nbtf.notebook.magics.needs import add_needs_magic
 from nbtf.notebook.magics.placement import add_placement_magic
@@ -26,6 +27,7 @@ def add_magics(session: Session) -> None:
     add_placement_magic(session, cells)
     add_memory_magics(session, cells)
     add_needs_magic(cells)
+    add_explain_magics(session, cells)
     add_check_magic(session)
     add_cluster_magic(session)
     add_rich_display(session)

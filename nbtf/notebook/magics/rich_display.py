@@ -6,11 +6,15 @@ As pictures, which a saved notebook keeps. The picture of a recording becomes a 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from nbtf import runtime
 from nbtf._counts import counted
+from nbtf._snapshots.snapshot import MemorySnapshot
 from nbtf.notebook.session import Session
+
+if TYPE_CHECKING:
+    from nbtf.notebook.opened_files import OpenedFile
 
 _SVG, _HTML, _TEXT = "image/svg+xml", "text/html", "text/plain"
 
@@ -19,6 +23,8 @@ def add_rich_display(session: Session) -> None:
     """Makes the shell draw such results until the session stops; the previous formatters are then restored."""
     for subject in (runtime.Recording, runtime.Snapshot):
         _draw(session, "", subject, lambda record: _recording(record, session))
+    _draw(session, "", MemorySnapshot, lambda snapshot: _bundle(_snapshot(snapshot, session)))
+    _draw(session, "", runtime.OpenedRecording, lambda record: _bundle(_opened_recording(record, session)))
     printer: Any = _print_counts
     _draw(session, _TEXT, runtime.Snapshot, printer)
     _draw(session, _SVG, runtime.Explanation, lambda explanation: _decision(explanation, session))
@@ -50,6 +56,45 @@ def _recording(record: runtime.Recording | runtime.Snapshot, session: Session) -
         return None
     view_of = _views(session)
     return _timeline(record, session) if view_of is None else view_of(record, session)._repr_mimebundle_()
+
+
+def _snapshot(snapshot: MemorySnapshot, session: Session) -> Any:
+    from nbtf.notebook.opened_files import Options, SnapshotFile  # imported late, as few cells draw
+
+    return view_of_file(SnapshotFile(snapshot, Options()), session)
+
+
+def _opened_recording(record: runtime.OpenedRecording, session: Session) -> Any:
+    from nbtf.notebook.opened_files import RECORDING, RecordingFile  # imported late, as few cells draw
+
+    return view_of_file(RecordingFile(record, RECORDING), session)
+
+
+def view_of_file(opened: OpenedFile, session: Session) -> Any:
+    """Returns a file's views if a kernel and widgets make them possible, otherwise its picture.
+
+    None if there is nothing to draw.
+    """
+    from nbtf.notebook.stills.memory_pictures import Still  # imported late, as few cells draw
+
+    try:
+        picture = opened.picture()
+    except ValueError:
+        return None
+    if _views(session) is None:
+        return Still(picture)
+    from nbtf.notebook.views.scene_view import view_of_scene
+
+    return view_of_scene(session, opened.scene, picture, "\n".join(opened.summary()))
+
+
+def _bundle(view: Any) -> Any:
+    """Returns the data by which a front end shows an object."""
+    if view is None:
+        return None
+    if hasattr(view, "_repr_mimebundle_"):
+        return view._repr_mimebundle_()
+    return {_SVG: view._repr_svg_(), _HTML: view._repr_html_(), _TEXT: repr(view)}
 
 
 def _views(session: Session) -> Callable[..., Any] | None:

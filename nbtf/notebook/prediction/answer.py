@@ -8,10 +8,13 @@ from typing import Any
 from nbtf._devices.caching.fixed_parts import FixedParts, fixed_parts
 from nbtf._devices.discovery import gpus, simulated_machine
 from nbtf._frameworks.torch.prediction.asking import IN_PART
+from nbtf._frameworks.torch.prediction.callers import Callers
 from nbtf._frameworks.torch.simulation.installation import Installation
 from nbtf._frameworks.torch.simulation.library import load_torch
+from nbtf._snapshots.opened import OpenedSnapshot
 from nbtf.notebook.prediction.batches import BatchSize, largest
 from nbtf.notebook.prediction.changes import changes
+from nbtf.notebook.prediction.comparison import Comparison, opened
 from nbtf.notebook.prediction.deletions import deletions
 from nbtf.notebook.prediction.other_libraries import LeftOut
 from nbtf.notebook.prediction.program import UNLIMITED, Cell, Outcome, Program
@@ -25,14 +28,18 @@ def answer(request: Mapping[str, Any]) -> dict[str, Any]:
 
     Args:
       request: `cells` (each number, source, is_predicted), `card`, `count`, `batches`, `batch_name`, `seconds` for one
-        loop, and `limit`, the seconds for all runs.
+        loop, `limit`, the seconds for all runs, and `compare`, the path of a memory snapshot or None.
+
+    Raises:
+      ValueError: if the snapshot cannot be read.
     """
+    snapshot = opened(request["compare"]) if request["compare"] else None  # before the runs, which take long
     torch = load_torch()
     cards = gpus(simulated_machine(request["count"], request["card"]), {})
     installation = Installation(torch, cards, values=False, read_as=0.0)
     cells = [Cell(*cell) for cell in request["cells"]]
     program = Program(torch, installation.machine, cells, request["seconds"], TimeLimit(request["limit"]))
-    return Prediction(torch, program, cards[0].card, request).answer()
+    return Prediction(torch, program, cards[0].card, request, snapshot).answer()
 
 
 class BatchError(Exception):
@@ -42,9 +49,11 @@ class BatchError(Exception):
 class Prediction:
     """The runs that answer one request."""
 
-    def __init__(self, torch: Any, program: Program, card: Any, request: Mapping[str, Any]) -> None:
-        """Stores the program, and the card for which it is predicted."""
-        self._torch, self._program, self._request = torch, program, request
+    def __init__(
+        self, torch: Any, program: Program, card: Any, request: Mapping[str, Any], snapshot: OpenedSnapshot | None
+    ) -> None:
+        """Stores the program, the card for which it is predicted, and the snapshot with which it is compared."""
+        self._torch, self._program, self._request, self._snapshot = torch, program, request, snapshot
         self._card, self._fixed = card, fixed_parts(card)
         self._untried = 0
         """Number of changes that were not tried for lack of time."""
@@ -53,7 +62,7 @@ class Prediction:
         """Runs the program as often as the answer requires."""
         program, left_out = self._program, LeftOut()
         with left_out.listening():
-            first = program.run()
+            first, callers = self._run()
         notes = [*first.notes, *left_out.sentences(self._card.name)]
         ends = {
             "card": self._card.name,
@@ -65,11 +74,16 @@ class Prediction:
         }
         if first.peak is None:
             is_whole = first.is_whole and not left_out.has_ops
-            return {**ends, "peak": None, "verdict": "" if is_whole else IN_PART}
-        needed = first if first.fits else program.run(total=UNLIMITED)
+            return {
+                **ends,
+                "peak": None,
+                "verdict": "" if is_whole else IN_PART,
+                "comparison": self._comparison(first, callers),
+            }
+        needed, needed_callers = (first, callers) if first.fits else self._run(UNLIMITED)
         # All that is known is that the program does not fit.
         if needed.peak is None or (needed.stopped and not first.stopped):
-            needed = first
+            needed, needed_callers = first, callers
         batch = BatchSize(program.cells, self._request["batch_name"])
         if self._request["batches"] and not batch:
             raise ValueError(
@@ -89,7 +103,21 @@ class Prediction:
             "untried": self._untried,
             "is_cut": needed.is_cut,
             "reads": needed.reads,
+            "comparison": self._comparison(needed, needed_callers),
         }
+
+    def _run(self, total: int | None = None) -> tuple[Outcome, Callers | None]:
+        """Runs the program; records the calls that allocate if it is to be compared."""
+        callers = None if self._snapshot is None else Callers()
+        return self._program.run(total=total, callers=callers), callers
+
+    def _comparison(self, outcome: Outcome, callers: Callers | None) -> dict[str, Any] | None:
+        """Returns how a run differs from the snapshot; None without a snapshot."""
+        if self._snapshot is None or callers is None:
+            return None
+        program = self._program
+        comparison = Comparison(program.cells, outcome, callers, self._snapshot, program.settings, self._fixed.context)
+        return comparison.to_dict()
 
     def _batches(self, batch: BatchSize, own_error: str) -> dict[str, Any]:
         """Returns the memory with other batches; `own_error` is the error of the unchanged program, if any."""

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 
 from nbtf import runtime
 from nbtf._frameworks import FRAMEWORKS
+from nbtf._own_name import own_name
 
 _SHOWN = 3
 _CONSTANT = "_EagerConst"
@@ -53,7 +54,7 @@ class LeftOut:
                 names.append(f"{further} more")
             yield (
                 f"Not predicted: nbtf's own ops ({', '.join(names)}). To measure them, run them on a simulated GPU: "
-                f'tf.runtime.simulate_gpus(1, model="{card}") and %%gpu_memory.'
+                f'{own_name()}.runtime.simulate_gpus(1, model="{card}") and %%gpu_memory.'
             )
         for framework in FRAMEWORKS:
             if framework.module_name != "torch" and framework.imported() is not None:

@@ -16,6 +16,8 @@ from unittest.mock import patch
 from IPython.core.interactiveshell import InteractiveShell
 
 from nbtf import runtime
+from nbtf._devices.caching.settings import AllocatorSettings
+from nbtf._frameworks.torch.prediction.callers import Callers, PredictedPiece
 from nbtf._frameworks.torch.prediction.files import Files
 from nbtf._frameworks.torch.prediction.host import Host
 from nbtf._frameworks.torch.prediction.ledger import Ledger, Peak, WatchedAllocator
@@ -46,11 +48,18 @@ class Cell(NamedTuple):
     is_predicted: bool
 
 
+class PredictedDevice(NamedTuple):
+    """The peak of a device, and the allocations at it."""
+
+    peak: Peak
+    pieces: tuple[PredictedPiece, ...]
+
+
 class Outcome(NamedTuple):
     """The outcome of a run: the fullest device, and further observations.
 
     `error` is the error that ended a predicted cell, `stopped` the place at which time ran out, and `unprepared` the
-    errors of earlier cells.
+    errors of earlier cells. `devices` are all that were used, if the callers of allocations were recorded.
     """
 
     peak: Peak | None
@@ -61,6 +70,7 @@ class Outcome(NamedTuple):
     steps: int
     reads: dict[str, int]
     notes: tuple[str, ...]
+    devices: tuple[PredictedDevice, ...] = ()
 
     @property
     def is_whole(self) -> bool:
@@ -93,12 +103,18 @@ class Program:
         self._number = 0
         self._until = 0.0  # in processor time: a busy computer must not end a loop earlier
 
+    @property
+    def settings(self) -> AllocatorSettings:
+        """The settings of the allocators."""
+        return self._machine.allocators[0].settings
+
     def run(
         self,
         cells: Sequence[Cell] | None = None,
         total: int | None = None,
         change: Callable[[], AbstractContextManager[Any]] = nullcontext,
         look: Callable[[int], object] | None = None,
+        callers: Callers | None = None,
     ) -> Outcome:
         """Runs the cells in a fresh namespace on empty devices.
 
@@ -107,8 +123,9 @@ class Program:
           total: memory of each card, if not its own.
           change: a context in which the cells run.
           look: called before each allocation, with its number.
+          callers: records the calls that lead to each allocation; None records none.
         """
-        ledger = Ledger(self._torch, self._line, lambda: self._check(ledger, look))
+        ledger = Ledger(self._torch, self._line, lambda: self._check(ledger, look), callers)
         allocators = self._fresh_allocators(ledger, total)
         notes: list[str] = []
         host = Host(self._torch, self._machine, ledger)
@@ -131,7 +148,8 @@ class Program:
         gc.collect()
         gc.freeze()  # what libraries have loaded stays, so the collector can skip it
         fullest = max(used, key=lambda peak: (peak.ooms, peak.allocated), default=None)
-        return Outcome(fullest, *ends, ledger.steps, dict(host.reads), tuple(notes))
+        devices = () if callers is None else _devices(used, allocators)
+        return Outcome(fullest, *ends, ledger.steps, dict(host.reads), tuple(notes), devices)
 
     def _fresh_allocators(self, ledger: Ledger, total: int | None) -> list[WatchedAllocator]:
         allocators: list[WatchedAllocator] = []
@@ -212,12 +230,11 @@ class Program:
         return self._in_words(*lines[-1]) if lines else ""
 
     def _in_words(self, file: str, line_of_code: int) -> str:
-        number = number_of(file)
-        source: str = next((cell.source for cell in self._predicted if cell.number == number), "")
-        lines: list[str] = source.splitlines()
-        line = line_of_code + blank_lines(source)
-        text = lines[line - 1].strip() if line <= len(lines) else ""
-        return f"cell {number}, line {line}: {text[:LONGEST]}"
+        return in_cell(self._predicted, number_of(file), line_of_code)
+
+
+def _devices(peaks: Sequence[Peak], allocators: Sequence[WatchedAllocator]) -> tuple[PredictedDevice, ...]:
+    return tuple(PredictedDevice(peak, tuple(allocators[peak.device].pieces_at_peak())) for peak in peaks)
 
 
 def _do_nothing(*_: Any, **__: Any) -> None:
@@ -230,6 +247,21 @@ def frames_of_cells(frame: FrameType | None) -> Iterator[FrameType]:
         if number_of(frame.f_code.co_filename):
             yield frame
         frame = frame.f_back
+
+
+def in_cell(cells: Sequence[Cell], number: int, line_of_code: int) -> str:
+    """Returns a line of a cell as text, such as `cell 4, line 2: y = model(x)`.
+
+    Args:
+      cells: the cells.
+      number: number of the cell.
+      line_of_code: number of the line in the code that IPython runs, which does not begin with blank lines.
+    """
+    source = next((cell.source for cell in cells if cell.number == number), "")
+    lines = source.splitlines()
+    line = line_of_code + blank_lines(source)
+    text = lines[line - 1].strip() if line <= len(lines) else ""
+    return f"cell {number}, line {line}: {text[:LONGEST]}"
 
 
 def number_of(file: str) -> int:

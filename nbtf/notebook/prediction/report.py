@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from nbtf._counts import counted
+from nbtf.notebook.prediction import comparison_report
 from nbtf.notebook.tables import Column, Table, sizes, texts
 from nbtf.runtime import exact
 
@@ -66,7 +67,8 @@ class Prediction:
         answer = self._answer
         if answer["peak"] is None:
             notes = [*_ends(answer), *answer["notes"]]
-            return [" ".join([f"{self._program} puts no PyTorch tensor on a GPU.", *notes])]
+            sentence = " ".join([f"{self._program} puts no PyTorch tensor on a GPU.", *notes])
+            return [sentence, *_compared(answer)]
         sections: list[str | Table] = [_sentence(answer, self._program), _purposes(answer["peak"], answer)]
         if answer["batch"]:
             sections.append(_batches(answer["batch"], answer["peak"], answer))
@@ -75,7 +77,7 @@ class Prediction:
             if answer["untried"]:
                 notes.append(f"Time limit of {answer['limit']:g} s reached: {answer['untried']} more were not tried.")
             sections.append(Table(_CHANGES, [_with_verdict(row) for row in answer["changes"]], notes))
-        return [*sections, MODELLED]
+        return [*sections, *_compared(answer), MODELLED]
 
 
 def _sentence(answer: Mapping[str, Any], program: str) -> str:
@@ -86,6 +88,11 @@ def _sentence(answer: Mapping[str, Any], program: str) -> str:
         f"with PyTorch's overhead, {_short(peak['reserved'] + low)} to "
         f"{_short(peak['reserved'] + peak['modelled'] + high)}."
     )
+
+
+def _compared(answer: Mapping[str, Any]) -> list[str | Table]:
+    """Returns the sections about a comparison with a snapshot; none without one."""
+    return comparison_report.sections(answer["comparison"]) if answer["comparison"] else []
 
 
 def _article(card: str) -> str:

@@ -1,4 +1,4 @@
-// Asks the kernel about a recording. An answer arrives in parts, once the kernel has time.
+// Asks the kernel about a recording. An answer arrives compressed and in parts, once the kernel has time.
 
 // {ask(question), live()}: an answer comes when the kernel has time, which may be never.
 export function askerOf(model) {
@@ -11,7 +11,7 @@ export function askerOf(model) {
     if (!failed && question.parts.length < parts) return;
     questions.delete(number);
     if (failed) question.reject(new Error(failed));
-    else question.resolve(new Blob(question.parts).text().then(JSON.parse));
+    else question.resolve(new Response(new Blob(question.parts).stream().pipeThrough(new DecompressionStream("deflate"))).json());
   });
   const ask = (question) =>
     new Promise((resolve, reject) => {

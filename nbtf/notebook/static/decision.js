@@ -5,7 +5,8 @@ import { WORDS, fill } from "./words.js";
 
 const WAY = { inside: 12, height: 50, beside: 26, below: 18 };
 const QUESTIONS = {
-  "tf.device": "byScope", "%%device": "byCell", "default device": "byDefault", strategy: "byStrategy", machine: "here",
+  "tf.device": "byScope", "%%device": "byCell", "default device": "byDefault", strategy: "byStrategy", dataset: "byDataset",
+  call: "byCall", machine: "here",
   "soft placement": "softPlacement", "lowest-numbered GPU": "lowest", CPU: "cpu", kernel: "kernel", variable: "variable", dtype: "dtype",
 };
 const ABOUT = /^(?:Has|Where is) (\S+) /; // the op or the dtype in a question

@@ -6,7 +6,7 @@
 
 import { attr, h, keyed, put, rounded, rove } from "./dom.js";
 import { hostsOf, makeDeviceCells, rowsBeside } from "./device_cells.js";
-import { columnAt, drawBeats, makeBeats } from "./heartbeat.js";
+import { columnAt, drawBeats, makeBeats, makeBeatsLegend } from "./heartbeat.js";
 import { shortInCluster } from "./map_flows.js";
 import { kindOf, makeRoom, updateRoom } from "./room.js";
 import { makeRowMemory } from "./row_memory.js";
@@ -16,7 +16,8 @@ import { WORDS, fill, translated } from "./words.js";
 const TALL_ROWS = 8;
 const FLAT_ROWS = 16;
 const BEAT_HEIGHT = 16;
-const WHOLE_SHARE = 300; // pixels of a row with enough space for "of 4.5 GiB"
+const SHARE_LETTER = 6.4; // pixels of a letter in small print, at most on average
+const BESIDE_SHARE = 96; // pixels of the bar before a share, of the gaps, and of the row's padding
 const ROW_PADDING = 24; // pixels, both sides
 const FLAT_BEATS = 96; // pixels
 
@@ -29,8 +30,9 @@ export function makeDeviceRows(ui, heartbeats) {
   const [surprise, memory] = [makeSurprise(), makeRowMemory(ui)];
   const choose = (name) => ((self.chosen = name), ui.changed());
   const cells = makeDeviceCells(choose, (name) => ui.open(name));
-  const root = h("div", { class: "nbtf-device-rows" }, cells, list, foot, surprise, memory, detail);
-  const self = { ui, choose, heartbeats, cells, list, place, host, surprise, memory, detail, root, chosen: null, room: null, reach: rove(list, ".nbtf-row") };
+  const legend = makeBeatsLegend();
+  const root = h("div", { class: "nbtf-device-rows" }, cells, list, legend, foot, surprise, memory, detail);
+  const self = { ui, choose, heartbeats, cells, list, legend, place, host, surprise, memory, detail, root, chosen: null, room: null, reach: rove(list, ".nbtf-row") };
   return Object.assign(root, { update: (state, scene, position) => updateRows(self, state, scene, position) });
 }
 
@@ -50,6 +52,7 @@ function updateRows(self, state, scene, position) {
   if (hosts) self.cells.update(hosts, { ...show, traffic: new Map([...traffic].map(([name, [came, went]]) => [name, came + went])) });
   self.list.hidden = !inRows.length;
   keyed(self.list, inRows, (room) => room.name, (room) => makeDeviceRow(self, room), (row, room) => fillDeviceRow(self, row, room, show));
+  self.legend.update(size === "grid" ? [] : inRows.map((room) => self.heartbeats.of(room.name)));
   const words = footOf(state, scene, rooms);
   put(self.place, words);
   attr(self.place, "title", words || null); // long lines are cut
@@ -93,8 +96,11 @@ function fillDeviceRow(self, row, room, show) {
   const [came, went] = show.traffic.get(room.name) ?? [0, 0];
   put(parts.op, op);
   put(parts.amount, amount);
-  put(parts.share, share && show.width >= WHOLE_SHARE ? fill(WORDS.rows.share, { share, limit: rounded(memory.limit) }) : share);
-  put(parts.traffic, came || went ? `↓ ${rounded(came)}  ↑ ${rounded(went)}` : "");
+  const traffic = came || went ? `↓ ${rounded(came)}  ↑ ${rounded(went)}` : "";
+  const whole = share && fill(WORDS.rows.share, { share, limit: rounded(memory.limit) });
+  const fits = BESIDE_SHARE + SHARE_LETTER * (whole.length + traffic.length) <= show.width; // "of 4.5 GiB" is left out, never cut
+  put(parts.share, fits ? whole : share);
+  put(parts.traffic, traffic);
   row.setAttribute("aria-selected", String(show.chosen === room.name));
   attr(row, "data-running", running ? "" : null);
   attr(row, "data-op", op || null);

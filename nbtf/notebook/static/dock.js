@@ -93,7 +93,7 @@ function makePanel(shell, widget, notebook, id) {
   const members = new Set();
   widget.id = id;
   widget.addClass("nbtf-panel");
-  widget.title.label = area === "right" ? "" : "nbtf";
+  widget.title.label = notebook.title.label.replace(/\.ipynb$/, ""); // tells the panels of several notebooks apart
   widget.title.caption = `nbtf: ${notebook.title.label}`;
   widget.title.iconClass = "nbtf-tab";
   widget.title.icon = { render: (node) => node.replaceChildren(sign()), unrender: (node) => node.replaceChildren() };

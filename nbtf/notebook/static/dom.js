@@ -59,9 +59,9 @@ export function keepKeys(root) {
   return root;
 }
 
-// Shortcuts for saving, running a cell and the like still work from inside a view.
+// Shortcuts for saving, running a cell and the like still work from inside a view; in a search, Shift+Enter finds the previous match.
 function isForNotebook(event) {
-  return event.ctrlKey || event.metaKey || event.altKey || (event.shiftKey && event.key === "Enter");
+  return event.ctrlKey || event.metaKey || event.altKey || (event.shiftKey && event.key === "Enter" && event.target.type !== "search");
 }
 
 // Pressing a focusable element focuses it; pressing elsewhere focuses the nearest focusable parent. Browsers do the same,
@@ -74,6 +74,16 @@ function takeFocus(event) {
 function suppressShortcuts(event) {
   const isInView = event.target.closest?.(`[${KEEPS_KEYS}]`);
   if (isInView) attr(event.target, SUPPRESS, isForNotebook(event) ? null : "true");
+}
+
+// The focus follows a mouse into `root`, to the nearest element that a selector matches, if no other part of the page has it. In a
+// notebook, focus in an output would select the cell; there, it takes a click.
+export function focusUnderMouse(root, selector) {
+  root.addEventListener("pointermove", ({ pointerType, target, movementX, movementY }) => {
+    const focused = document.activeElement;
+    const isFree = focused === document.body || (focused?.closest(`[${KEEPS_KEYS}]`) && !root.contains(focused));
+    if (pointerType === "mouse" && (movementX || movementY) && isFree) target.closest(selector)?.focus({ preventScroll: true });
+  });
 }
 
 const KEPT = new WeakMap();

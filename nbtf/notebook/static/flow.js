@@ -2,6 +2,8 @@
 
 import { fitted, isWide, widthOfText } from "./picture.js";
 
+const NUMBER_BEFORE = /\d $/;
+const UNIT_AFTER = /^([KMGT]iB|B|[nµm]?s)\b|^%/;
 const GAP = 16;
 const LINE = 18;
 const NEVER_FIRST = /^[\p{Pe}\p{Pf}\p{Po}\p{Lm}]$/u;
@@ -24,12 +26,21 @@ export function flowed(texts, begin, right, y) {
 // Splits words into lines that fit: broken where their language allows it, and cut only if it does not.
 export function linesOf(text, room) {
   const lines = [""];
-  for (const word of unbroken(text.words)) {
+  for (const word of withUnits(unbroken(text.words))) {
     const longer = lines.at(-1) + word;
     if (lines.at(-1) && widthOfText({ ...text, words: longer.trimEnd() }) > room) lines.push(word);
     else lines[lines.length - 1] = longer;
   }
   return lines.map((words) => fitted(words.trimEnd(), room, text.size, text.weight, text.mono));
+}
+
+// Joins each number with its unit.
+function withUnits(words) {
+  return words.reduce((joined, word) => {
+    if (joined.length && NUMBER_BEFORE.test(joined.at(-1)) && UNIT_AFTER.test(word)) joined[joined.length - 1] += word;
+    else joined.push(word);
+    return joined;
+  }, []);
 }
 
 // Unbreakable parts: words with the following space; Chinese and Japanese characters one by one.

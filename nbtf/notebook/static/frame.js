@@ -42,6 +42,7 @@ const NARROW = 640;
 const MEDIUM = 880;
 const SAY_EVERY = 5000;
 const TABLES_EVERY = 1000;
+const ENDED = ["terminating", "dead", "restarting", "autorestarting", "unknown"]; // states of a kernel that sends nothing more
 
 export function frame(context, kind) {
   const { model } = context;
@@ -153,6 +154,7 @@ function watch(self, motion) {
   const { model, parts } = self;
   const fresh = () => {
     self.heardFrom = Date.now();
+    self.kernel = watchKernel(self);
     self.view.heard?.(model.get("state") || {});
     self.dock.heard();
     self.dirty();
@@ -184,6 +186,7 @@ function watch(self, motion) {
   self.dirty();
   return () => {
     clearInterval(dog);
+    self.kernel?.stop();
     width.disconnect();
     cancelAnimationFrame(self.raf);
     self.player.stop();
@@ -266,9 +269,23 @@ function showBadge(self) {
   speak(self, kind);
 }
 
-// Whether so many heartbeats are missing that no kernel can be connected.
+// Whether the kernel has ended, or so many heartbeats are missing that no kernel can be connected.
 function isStale(self) {
-  return Date.now() - self.heardFrom > ((self.model.get("state") || {}).hb || 2) * 3000;
+  return self.kernel?.hasEnded() || Date.now() - self.heardFrom > ((self.model.get("state") || {}).hb || 2) * 3000;
+}
+
+// Follows the kernel that sent a state, {hasEnded(), stop()}, on pages whose widget manager names it; null elsewhere.
+function watchKernel(self) {
+  const kernel = self.model.widget_manager?.kernel;
+  if (!kernel?.statusChanged || (self.kernel?.of === kernel && !self.kernel.hasEnded())) return self.kernel ?? null;
+  self.kernel?.stop();
+  let ended = false;
+  const follow = (_, status) => {
+    ended ||= ENDED.includes(status);
+    showBadge(self);
+  };
+  kernel.statusChanged.connect(follow);
+  return { of: kernel, hasEnded: () => ended || kernel.isDisposed, stop: () => kernel.statusChanged.disconnect(follow) };
 }
 
 function stateOf(self, newest, stale) {
@@ -277,7 +294,7 @@ function stateOf(self, newest, stale) {
   if (stale) return "stale";
   if (self.held) return "paused";
   if (newest.compiling) return "compiling";
-  return newest.busy ? "live" : "idle";
+  return newest.busy ? "live" : newest.refused?.length ? "full" : "idle";
 }
 
 function speak(self, kind) {

@@ -1,10 +1,13 @@
-// The recent work of each device: a column, coloured by phase, for what it did between two states of a running cell.
+// The recent work of each device: a column, coloured by phase, for what it did between two states of a running cell. Ops
+// without a phase have the colour of their family, as on the timeline.
 
-import { attr, s } from "./dom.js";
+import { attr, h, keyed, s } from "./dom.js";
+import { WORDS } from "./words.js";
 
-const COLUMN_WIDTH = 5; // pixels
+const [NARROWEST_BEAT, WIDEST_BEAT] = [5, 24]; // pixels: few columns are wide, so that they fill the row
 const MOST_COLUMNS = 600; // columns
-const BEAT_PHASES = ["forward", "backward", "update", "input", "other"]; // in the order in which feed.py counts them
+const BEAT_PHASES = ["forward", "backward", "update", "input", "other", "products", "reductions", "randoms", "norms", "copying", "elementwise"]; // as feed.py counts them
+const OTHER_BEAT = BEAT_PHASES.indexOf("other");
 const SMALL_COPY = 4096; // bytes below which a copy does not count as work: constants and numbers that are read
 
 // {hear(state), of(device): its columns, newest last, most(devices): the tallest column of the devices, which sets their scale}.
@@ -35,7 +38,7 @@ function hearBeat(self, state) {
 // Estimates how many of `ops` belong to each phase, in the proportions of the state's last ops.
 function byPhase(ops, phases) {
   const all = added(phases);
-  return BEAT_PHASES.map((_, at) => (all ? (ops * phases[at]) / all : at ? 0 : ops));
+  return BEAT_PHASES.map((_, at) => (all ? (ops * (phases[at] || 0)) / all : at === OTHER_BEAT ? ops : 0));
 }
 
 function added(numbers) {
@@ -65,11 +68,12 @@ export function makeBeats(height, attributes) {
 // Right-aligns the newest column at some width in pixels; `most` is the tallest column of all devices.
 export function drawBeats(root, columns, width, most) {
   const { paths, height } = root.nbtf;
-  const room = Math.floor(width / COLUMN_WIDTH);
+  const across = beatWidth(columns, width);
+  const room = Math.floor(width / across + 0.001);
   const shown = room > 0 ? columns.slice(-room) : [];
-  const left = width - COLUMN_WIDTH * shown.length;
+  const left = width - across * shown.length;
   const tall = (n, all) => (n ? (n / all) * Math.max(2, (all / most) * height) : 0);
-  const bar = (index, from, high) => `M${left + COLUMN_WIDTH * index} ${height - from}v${-Math.min(high, height - from)}h${COLUMN_WIDTH - 1}v${Math.min(high, height - from)}z`;
+  const bar = (index, from, high) => `M${+(left + across * index).toFixed(2)} ${height - from}v${-Math.min(high, height - from)}h${+(across - 1).toFixed(2)}v${Math.min(high, height - from)}z`;
   const drawn = paths.map(() => "");
   shown.forEach(([ops, copies], index) => {
     const counts = [...ops, copies];
@@ -86,5 +90,23 @@ export function drawBeats(root, columns, width, most) {
 
 // The column at some distance in pixels from the left.
 export function columnAt(columns, width, x) {
-  return columns.at(-1 - Math.floor((width - x) / COLUMN_WIDTH));
+  return columns.at(-1 - Math.floor((width - x) / beatWidth(columns, width)));
+}
+
+function beatWidth(columns, width) {
+  return Math.min(WIDEST_BEAT, Math.max(NARROWEST_BEAT, width / Math.max(1, columns.length)));
+}
+
+// A legend of the colours that occur in heartbeats; update(list of columns).
+export function makeBeatsLegend() {
+  const root = h("p", { class: "nbtf-beats-legend", hidden: true });
+  const entry = (kind) => h("span", null, h("span", { class: "nbtf-beats-key", "data-kind": kind, "aria-hidden": "true" }), WORDS.timeline[kind === "copies" ? "copy" : kind]);
+  const update = (several) => {
+    const all = several.flat();
+    const kinds = BEAT_PHASES.filter((_, at) => all.some(([ops]) => ops[at] > 0));
+    if (all.some(([, copies]) => copies > 0)) kinds.push("copies");
+    root.hidden = !kinds.length;
+    keyed(root, kinds, (kind) => kind, entry, () => {});
+  };
+  return Object.assign(root, { update });
 }

@@ -6,9 +6,11 @@ import { makeFigure, percentOf, setStyle, updateFigure } from "./memory_figure.j
 import { makeHistory, updateHistory } from "./memory_history.js";
 import { makeMap, updateMap } from "./memory_map.js";
 import { inUnits } from "./memory_moment.js";
+import { makeRefusedPlane, updateRefusedPlane } from "./refused_plane.js";
 import { WORDS, fill } from "./words.js";
 
 const FULL = 0.9;
+const REFUSED_BESIDE = 24; // px besides the picture of a failed request: padding and edges of its device
 const FIGURES = ["in_use", "peak", "pool", "limit"];
 
 export function makeMemoryDevice(device, view) {
@@ -21,6 +23,7 @@ export function makeMemoryDevice(device, view) {
     bar: makeBar(),
     share: h("p", { class: "nbtf-mem-share" }),
     history: makeHistory(),
+    refused: makeRefusedPlane(),
     why: h("span", { class: "nbtf-mem-why" }),
     view,
     map: null, // created once the device has a map
@@ -45,6 +48,7 @@ export function makeMemoryDevice(device, view) {
     "div",
     { class: "nbtf-mem-device", role: "group", "data-device": device.name, "data-kind": device.kind },
     head,
+    parts.refused,
     parts.account,
   );
   root.nbtf = parts;
@@ -58,9 +62,13 @@ export function updateMemoryDevice(root, device, show) {
   const share = moment && moment.limit ? moment.in_use / moment.limit : 0;
   attr(root, "aria-label", nameOfDevice(device));
   attr(root, "data-now", show.now ? "" : null);
-  attr(root, "data-hot", share > FULL ? "" : null);
+  const refusal = show.replayed ? null : device.refusal;
+  const isHot = Boolean(refusal) || share > FULL;
+  attr(root, "data-hot", isHot ? "" : null);
+  put(parts.hot, refusal ? WORDS.memoryPicture.outOfMemory : WORDS.memory.nearlyFull);
   put(parts.model, modelOf(device, show.alone));
-  parts.hot.hidden = share <= FULL;
+  parts.hot.hidden = !isHot;
+  if (updateRefusedPlane(parts.refused, refusal, root.clientWidth - REFUSED_BESIDE) && parts.view.ui.docked()) parts.refused.scrollIntoView({ block: "nearest" });
   parts.now.hidden = !show.now;
   parts.account.hidden = !moment;
   const why = reasonWithout(device, moment, show.replayed);

@@ -31,7 +31,7 @@ export function highest(moments) {
 // `moment` comes from memoryMoment, `scale` is `highest` for all moments of the view; `small` means space for a single lane.
 export function updateHistory(root, name, moment, scale, small = false) {
   const said = WORDS.memoryHistory;
-  const { points, cursor, limit, span } = moment;
+  const { points, cursor, span } = moment;
   const { used, pool } = highest([moment]);
   const shared = scale.pool <= APART * scale.used;
   const both = { key: "both", text: said.scaleBoth, most: Math.max(scale.used, scale.pool), used: true, pool: true };
@@ -45,7 +45,7 @@ export function updateHistory(root, name, moment, scale, small = false) {
     lanes,
     (lane) => lane.key,
     makeLaneOfMemory,
-    (node, lane) => drawLane(node, lane, points, cursor, limit),
+    (node, lane) => drawLane(node, lane, moment, lane.used ? moment.peak : pool),
   );
   const told = cursor === null ? said.changes : said.stepsDrawn;
   const values = {
@@ -84,17 +84,16 @@ function makeLaneOfMemory() {
   return node;
 }
 
-function drawLane(node, lane, points, cursor, limit) {
+function drawLane(node, lane, { points, cursor, limit }, peak) {
   const said = WORDS.memoryHistory;
   const { label, used, pool, limit: line, cursor: mark } = node.nbtf;
   const top = 2 ** Math.ceil(Math.log2(Math.max(256, lane.most)));
   const slot = WIDE / Math.max(FEWEST, points.length);
   const y = (n) => HIGH - (100 * n) / top;
   const reached = limit !== null && limit <= top * 1.1;
-  put(
-    label,
-    fill(reached ? said.scaleWithLimit : said.scale, { what: lane.text, top: inUnits(top), limit: inUnits(limit) }),
-  );
+  const told = limit === null ? said.scale : reached ? said.scaleAtLimit : said.scaleOfLimit;
+  put(label, fill(told, { what: lane.text, peak: inUnits(peak), limit: inUnits(limit ?? 0) }));
+  attr(label, "title", fill(said.scaleTop, { top: inUnits(top) }));
   attr(used, "d", lane.used ? outline(points, 0, slot, y, true) : null);
   attr(pool, "d", lane.pool ? outline(points, 1, slot, y, false) : null);
   attr(line, "visibility", reached ? null : "hidden");

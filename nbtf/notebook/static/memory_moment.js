@@ -10,8 +10,8 @@ const SERIES = new WeakMap();
 // (null: unknown), oldest first; `cursor` is the displayed point, null when live; `span` is in seconds.
 export function memoryMoment(state, device, position) {
   if (device.kind === "host") return null;
-  const past = device.history || [];
   if (position === null) {
+    const past = changesOf(device.history || []);
     const span = past.length > 1 ? (past[past.length - 1][0] - past[0][0]) / 1000 : 0;
     return (
       device.memory && { ...device.memory, points: past.map(([, used, pool]) => [used, pool]), cursor: null, span }
@@ -31,6 +31,11 @@ export function memoryMoment(state, device, position) {
     cursor: position,
     span: null,
   };
+}
+
+// The points of a history that differ from the one before: while nothing changes, Python moves the last point along.
+function changesOf(history) {
+  return history.filter(([, used, pool], at) => !at || used !== history[at - 1][1] || pool !== history[at - 1][2]);
 }
 
 // The device on which a step worked.

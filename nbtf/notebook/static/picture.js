@@ -3,9 +3,9 @@
 // A mark is a plain object whose `mark` is its kind, with the fields of the corresponding class in marks.py:
 //   {mark: "rectangle", x, y, width, height, fill, stroke, strokeWidth, radius, opacity, dashed, title}
 //   {mark: "boxes", sides: [[x, y, width, height]], fill}
-//   {mark: "line", x1, y1, x2, y2, stroke, width, dashed, arrow}
+//   {mark: "line", x1, y1, x2, y2, stroke, width, opacity, dashed, arrow}
 //   {mark: "path", points: [[x, y]], fill, stroke, strokeWidth, opacity, closed, dashed, title}
-//   {mark: "text", x, y, words, fill, size, weight, anchor, mono, halo}
+//   {mark: "text", x, y, words, fill, size, weight, anchor, opacity, mono, halo}
 //   {mark: "group", marks, title}
 // and a picture is {width, height, title, marks}. A mark's `data` becomes data-* attributes of its element.
 
@@ -15,6 +15,7 @@ import { LETTERS, OTHER_LETTER, WIDE_LETTERS } from "./letters.js";
 const SANS = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif";
 const MONO = "ui-monospace, Menlo, Consolas, 'DejaVu Sans Mono', monospace";
 const HEAD = 6;
+const DIMMED = 0.2;
 const MOST_MARKS = 2000; // up to which each mark has an element of its own
 const MONO_LETTER = 0.6;
 const BOLD_LETTERS = 1.05;
@@ -69,6 +70,11 @@ export function fitted(words, width, size = 12, weight = 400, mono = false) {
 export function isWide(letter) {
   const code = letter.codePointAt(0);
   return code >= WIDE_LETTERS[0][0] && WIDE_LETTERS.some(([first, last]) => first <= code && code <= last);
+}
+
+// The same mark, so faint that others stand out.
+export function dimmed(mark) {
+  return mark.mark === "group" ? { ...mark, marks: mark.marks.map(dimmed) } : { ...mark, opacity: DIMMED * (mark.opacity ?? 1) };
 }
 
 // The token of text on a fill.
@@ -141,16 +147,16 @@ function boxesElements(mark, hatch) {
 }
 
 function lineElements(mark, hatch) {
-  const { x1, y1, x2, y2, stroke, width, dashed } = mark;
+  const { x1, y1, x2, y2, stroke, width, opacity, dashed } = mark;
   const ends = { x1: px(x1), y1: px(y1), x2: px(x2), y2: px(y2) };
-  const element = s("line", { ...ends, ...paint({ stroke, strokeWidth: width, dashed }, hatch) });
+  const element = s("line", { ...ends, ...paint({ stroke, strokeWidth: width, opacity, dashed }, hatch) });
   return mark.arrow ? [element, ...pathElements(headOf(mark), hatch)] : [element];
 }
 
-function headOf({ x1, y1, x2, y2, stroke }) {
+function headOf({ x1, y1, x2, y2, stroke, opacity }) {
   const angle = Math.atan2(y2 - y1, x2 - x1);
   const side = (turn) => [x2 - HEAD * Math.cos(angle + turn), y2 - HEAD * Math.sin(angle + turn)];
-  return path([[x2, y2], side(-Math.PI / 7), side(Math.PI / 7)], { fill: stroke, closed: true });
+  return path([[x2, y2], side(-Math.PI / 7), side(Math.PI / 7)], { fill: stroke, opacity, closed: true });
 }
 
 function pathElements(mark, hatch) {
@@ -159,11 +165,11 @@ function pathElements(mark, hatch) {
 }
 
 function textElements(mark, hatch) {
-  const { x, y, words, size, weight, anchor, mono, halo, fill } = mark;
+  const { x, y, words, size, weight, anchor, opacity, mono, halo, fill } = mark;
   const letters = { "font-size": size, "font-weight": weight === 400 ? null : weight, "font-family": mono ? MONO : null };
   const room = words ? { textLength: px(widthOfText(mark)), lengthAdjust: "spacingAndGlyphs" } : {};
   const edge = halo ? { "paint-order": "stroke", "stroke-linejoin": "round" } : {};
-  const ink = paint(halo ? { fill, stroke: "paper", strokeWidth: 4 } : { fill }, hatch);
+  const ink = paint(halo ? { fill, opacity, stroke: "paper", strokeWidth: 4 } : { fill, opacity }, hatch);
   const where = { x: px(x), y: px(y), "text-anchor": anchor === "start" ? null : anchor };
   return [s("text", { ...where, ...letters, ...room, ...ink, ...edge }, words)];
 }

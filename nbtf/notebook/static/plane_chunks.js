@@ -1,22 +1,53 @@
 // Draws a device's memory after a step: its chunks by address. Counterpart of stills/memory_chunks.py.
 
 import { beginOfText, fitted, rectangle, text } from "./picture.js";
-import { chunksAt } from "./plane_axis.js";
+import { chunksAt, freeAt } from "./plane_axis.js";
 import { sizeInWords } from "./sizes.js";
+import { momentOf, snapshotChunks } from "./snapshot_history.js";
 import { WORDS, fill, grouped } from "./words.js";
 
-export const PLANE = { least: 560, height: 330, curve: 40, side: 176, bar: 46, left: 66, margin: 16, widest: "1021.5 MiB" };
-export const GROUP_FILLS = { weights: "wgt", "optimizer slots": "upd", "Python names": "py", activations: "fwd", gradients: "bwd", temporary: "tmp" };
+export const PLANE = { least: 560, narrowest: 220, height: 330, curve: 40, side: 176, bar: 46, left: 66, margin: 16, widest: "1021.5 MiB" };
 const MOST_KEPT = 20000;
+const PATH = /[/.](?=[\p{L}_])| · /gu; // separators of a path such as `model.layers[0].kernel`
 export const SMALL = { fill: "soft", size: 11 };
 
-// Every chunk of a step, with the names that fit.
+// Every chunk of a step in sight, with the names that fit.
 export function crossSection(layout, step) {
-  const chunks = chunksAt(layout.history, step);
+  const chunks = chunksWithNames(layout, step);
   const used = chunks.filter((chunk) => chunk.piece).sort((a, b) => a.start - b.start);
   const drawn = [...chunks.filter((chunk) => !chunk.piece), ...used].map((chunk) => drawnChunk(layout, chunk));
   const edge = rectangle(layout.side, layout.top, PLANE.bar, PLANE.height, "", { stroke: "line" });
-  return [...drawn.flatMap(({ marks }) => marks), edge, ...chunkNames(drawn.map(({ label }) => label), layout.side + PLANE.bar + 7, layout.end)];
+  const marks = layout.raster ? [] : drawn.flatMap((each) => each.marks);
+  if (layout.isNarrow) return [...marks, edge]; // the bands have the names
+  return [...marks, edge, ...chunkNames(drawn.map(({ label }) => label), layout.side + PLANE.bar + 7, layout.end)];
+}
+
+// All chunks, or those of a snapshot whose names may be readable.
+function chunksWithNames({ history, low, least }, step) {
+  if (!history.columns) return chunksAt(history, step);
+  const isInSight = ({ start, size }) => start + size > low && start < low + least * PLANE.height;
+  return snapshotChunks(history, step, 4 * least).filter(isInSight);
+}
+
+// The chunks of a step of a snapshot as numbers, which plane_raster.js paints.
+export function rasterOfChunks({ history, side, top, bottom, low, least }, step) {
+  const { columns: { start, size }, groups, groupOf } = history;
+  const { alive, holes } = momentOf(history, step);
+  const [height, scale] = [bottom - top, 1 / least];
+  const y = (address) => Math.min(Math.max(height - (address - low) * scale, 0), height);
+  const [used, free] = [new Float32Array(alive.length * 4), new Float32Array(holes.length * 4)];
+  const layers = new Uint8Array(alive.length);
+  const place = (sides, at, from, bytes) => {
+    sides[at * 4 + 1] = PLANE.bar;
+    sides[at * 4 + 2] = y(from + bytes);
+    sides[at * 4 + 3] = y(from);
+  };
+  for (let at = 0; at < alive.length; at++) {
+    place(used, at, start[alive[at]], size[alive[at]]);
+    layers[at] = groupOf[alive[at]];
+  }
+  for (let at = 0; at < holes.length; at++) place(free, at, holes[at][1], holes[at][2]);
+  return { x: side, y: top, width: PLANE.bar, height, free, used, layers, fills: groups.map((group) => group.fill) };
 }
 
 // The marks of a chunk, unchanged as long as it exists, and its label.
@@ -37,7 +68,7 @@ function drawnHole({ side, top: highest, y }, chunk) {
 function drawnPiece(layout, chunk) {
   const { piece } = chunk;
   const [top, middle, low] = bandSides(layout, piece);
-  const token = GROUP_FILLS[piece.group];
+  const token = piece.group.fill;
   const title = `${aboutPiece(piece)}: ${grouped(piece.size)} B`;
   const marks = [rectangle(layout.side, top, PLANE.bar, low - top, "paper", { title, data: dataOf(chunk) })];
   if (middle - top >= 1) marks.push(rectangle(layout.side, top, PLANE.bar, middle - top, token, { opacity: 0.35 }));
@@ -67,10 +98,8 @@ function chunkNames(labels, left, right) {
 
 // "free 16 MiB, largest 4 MiB".
 export function freeInWords(history, step) {
-  const sizes = chunksAt(history, step).filter((chunk) => !chunk.piece).map((chunk) => chunk.size);
-  if (!sizes.length) return WORDS.memoryPicture.full;
-  const free = sizes.reduce((sum, size) => sum + size, 0);
-  return fill(WORDS.memoryPicture.holes, { size: sizeInWords(free), largest: sizeInWords(Math.max(...sizes)) });
+  const { free, largest } = freeAt(history, step);
+  return free ? fill(WORDS.memoryPicture.holes, { size: sizeInWords(free), largest: sizeInWords(largest) }) : WORDS.memoryPicture.full;
 }
 
 // The px of a piece's end, of the end of its requested bytes, and of its start.
@@ -78,13 +107,17 @@ export function bandSides({ y }, { start, size, requested }) {
   return [y(start + size), y(start + Math.min(requested, size)), y(start)];
 }
 
-export function aboutPiece({ title, shape, group }) {
-  return `${[title, shape].filter(Boolean).join(" ")} (${WORDS.memoryPicture[group]})`;
+export function aboutPiece({ title, line, shape, group, stack }) {
+  const name = title || line;
+  if (stack !== undefined && group.name === name) return name; // a snapshot's pieces are grouped by their line
+  return `${[name, shape].filter(Boolean).join(" ")} (${group.name})`;
 }
 
-// A name, or as much of it as fits, with an ellipsis after at least four letters.
+// A name, or as much of it as fits. Paths lose their beginning, which many names share.
 export function shortened(name, width) {
   const fit = (words) => fitted(words, width, 11, 600, true);
-  const first = name.split(" · ")[0];
-  return fit(name) === name ? name : fit(first) === first ? first : fit(name);
+  const isPath = /[/.]/.test(name) && !name.includes(":");
+  const ends = isPath ? [...name.matchAll(PATH)].map((match) => match.index + match[0].length) : [];
+  const parts = [name, ...ends.map((end) => `…${name.slice(end)}`), name.split(" · ")[0]];
+  return parts.find((part) => fit(part) === part) || fit(name);
 }

@@ -2,61 +2,64 @@
 
 import { line, path, rectangle, text, textOn, widthOf, widthOfText } from "./picture.js";
 import { flowed, linesOf } from "./flow.js";
-import { StepColumns, chunksAt, piecesAt } from "./plane_axis.js";
-import { GROUP_FILLS, PLANE, SMALL, aboutPiece, bandSides, crossSection, freeInWords, shortened } from "./plane_chunks.js";
-import { partInWords, sizeInWords } from "./sizes.js";
+import { chunksAt, pieceCount, wholeAxis } from "./plane_axis.js";
+import { PLANE, SMALL, aboutPiece, bandSides, crossSection, freeInWords, rasterOfChunks, shortened } from "./plane_chunks.js";
+import { sizeInWords } from "./sizes.js";
+import { momentOf, pieceObject } from "./snapshot_history.js";
 import { WORDS, fill } from "./words.js";
 
-// The layout of a picture of some width; the same for all steps.
-export function planeLayout(history, asked) {
+// The layout of a picture of some width; the same for all steps. A narrow place has no column of names at the side: its figures
+// are above the curve.
+export function planeLayout(history, asked, view = null, mayBeNarrow = false) {
   const words = WORDS.memoryPicture;
-  const width = Math.max(asked, PLANE.least);
-  const counted = { i: history.steps, n: history.steps, pieces: history.pieces.length };
+  const isNarrow = mayBeNarrow && asked < PLANE.least;
+  const width = Math.max(asked, isNarrow ? PLANE.narrowest : PLANE.least);
+  const counted = { ...numberOf(history, history.steps - 1), pieces: history.pieces.length };
   const widest = [fill(words.holes, { size: PLANE.widest, largest: PLANE.widest }), fill(words.counted, counted)];
-  const side = width - PLANE.margin - Math.max(PLANE.side, ...widest.map((one) => widthOf(one, 11, 600)));
+  const side = width - PLANE.margin - (isNarrow ? PLANE.bar : Math.max(PLANE.side, ...widest.map((one) => widthOf(one, 11, 600))));
+  const right = side - (isNarrow ? 12 : 28);
   const limit = Math.max(history.limit, history.top, 1);
-  const used = history.pieces.reduce((most, piece) => Math.max(most, piece.start + piece.size), 0);
+  const used = history.end ?? history.pieces.reduce((most, piece) => Math.max(most, piece.start + piece.size), 0);
   const high = history.refusals.length || used * 2 > limit ? limit : roundedUp(used);
-  const axis = new StepColumns(history, PLANE.left, side - 28, high / PLANE.height);
-  const layout = { history, width, side, right: side - 28, end: width - PLANE.margin, limit, high, axis, least: high / PLANE.height, chunks: new Map() };
+  const whole = wholeAxis(history, PLANE.left, right, high / PLANE.height);
+  const axis = view ? whole.zoomed(view.from, view.to) : whole;
+  const [low, least] = view ? [view.low * high, ((view.high - view.low) * high) / PLANE.height] : [0, high / PLANE.height];
+  const layout = { history, width, side, right, isNarrow, end: width - PLANE.margin, limit, high, axis, low, least, view, chunks: new Map() };
   layout.head = headOfPlane(layout);
   layout.curveTop = layout.head.y + 24;
   const [, y] = planeFacts(layout, 0);
-  layout.bottom = Math.max(layout.curveTop + 66, y + 8) + PLANE.height;
+  if (isNarrow) layout.curveTop = y + 24;
+  layout.bottom = Math.max(layout.curveTop + 66, isNarrow ? 0 : y + 8) + PLANE.height;
   layout.top = layout.bottom - PLANE.height;
-  layout.y = (address) => layout.bottom - (address / high) * PLANE.height;
+  layout.y = (address) => layout.bottom - (address - low) / least;
+  if (view) layout.y = (address) => layout.bottom - Math.min(Math.max((address - low) / least, 0), PLANE.height);
   layout.curve = curveOf(layout);
-  layout.plane = [...frameOf(layout), ...history.pieces.flatMap((piece) => bandOf(layout, piece))];
-  layout.plane.push(...axis.spans(history.spans, layout.bottom));
-  layout.refused = history.refusals.slice(-4).flatMap((each) => refusalOf(layout, each));
+  layout.raster = history.columns ? rasterOf(layout) : null;
+  const bands = layout.raster ? namesOf(layout) : history.pieces.flatMap((piece) => bandOf(layout, piece));
+  layout.plane = [...frameOf(layout), ...bands, ...axis.spans(history.spans, layout.bottom)];
+  layout.refused = history.refusals.slice(-4).filter(({ step }) => axis.shows(step)).flatMap((each) => refusalOf(layout, each));
   layout.foot = planeFoot(layout);
   layout.height = roundedHalfEven(layout.foot.y + PLANE.margin);
   return layout;
 }
 
-// The marks that are the same at all steps, drawn once.
-export function planeGround({ width, height, head, curve, plane, foot }) {
+// The marks that are the same at all steps, drawn once. With a raster of the bands below them, they leave it visible.
+export function planeGround({ width, height, head, curve, plane, foot, raster }) {
   const edge = rectangle(0.5, 0.5, width - 1, height - 1, "", { stroke: "hair", radius: 8 });
-  return { width, height, marks: [edge, ...head.marks, ...curve, ...plane, ...foot.marks] };
+  return { width, height, raster, clear: raster !== null, marks: [edge, ...head.marks, ...curve, ...plane, ...foot.marks] };
 }
 
 // The marks on top at a step; `chosen` is a chunk, or undefined.
 export function planeMoment(layout, step, chosen = null) {
   const { width, height } = layout;
-  const [facts] = planeFacts(layout, step);
-  const marks = [...facts, ...scrubberAt(layout, step), ...layout.refused, ...crossSection(layout, step)];
-  return { width, height, clear: true, marks: chosen ? [...marks, ...chosenFrames(layout, chosen)] : marks };
+  const marks = marksAt(layout, step, scrubberAt(layout, step));
+  const raster = layout.raster ? rasterOfChunks(layout, step) : null;
+  return { width, height, clear: true, raster, marks: chosen ? [...marks, ...chosenFrames(layout, chosen)] : marks };
 }
 
-// The complete picture of a step.
-export function planePicture(layout, step) {
-  const [ground, moment] = [planeGround(layout), planeMoment(layout, step)];
-  return { ...ground, title: titleOfPlane(layout.history, step), marks: [...ground.marks, ...moment.marks] };
-}
-
-export function titleOfPlane(history, step) {
-  const about = fill(WORDS.memoryPicture.about, { name: history.name, used: partInWords(history.inUse[step], history.limit) });
-  return [about, ...history.refusals.slice(-1).map((each) => each.sentence)].join(" ");
+// The marks of a step; a picture that stays at the step has no scrubber.
+export function marksAt(layout, step, scrubber = []) {
+  return [...planeFacts(layout, step)[0], ...scrubber, ...layout.refused, ...crossSection(layout, step)];
 }
 
 function headOfPlane({ history, width, end }) {
@@ -65,11 +68,11 @@ function headOfPlane({ history, width, end }) {
   const title = text(PLANE.margin, 28, fill(words.memoryOf, { name: history.name }), { size: 15, weight: 650 });
   const begin = title.x + widthOfText(title) + 12;
   const token = refused ? "hot" : "soft";
-  const state = text(begin + 17, 27, refused ? words.outOfMemory : WORDS.timeline.ended, { fill: token, size: 11, weight: 600 });
+  const state = text(begin + 17, 27, refused ? words.outOfMemory : history.measured ? WORDS.timeline.measured : WORDS.timeline.ended, { fill: token, size: 11, weight: 600 });
   const pill = rectangle(begin, 14, widthOfText(state) + 25, 18, "", { stroke: refused ? "hot" : "line", radius: 9 });
   const dot = rectangle(begin + 7, 20, 6, 6, token, { radius: 3 });
   const after = pill.x + pill.width + 12;
-  const axes = text(0, 0, words.axes, { fill: "soft" });
+  const axes = text(0, 0, history.measured ? WORDS.snapshot.axes : words.axes, { fill: "soft" });
   const below = after + widthOfText(axes) > end;
   const [said, y] = flowed([axes], below ? PLANE.margin : after, end, below ? 46 : 27);
   return { marks: [title, pill, dot, state, ...said], y: y + 1 };
@@ -79,27 +82,32 @@ function headOfPlane({ history, width, end }) {
 function planeFacts(layout, step) {
   const { history, side, end, limit, high } = layout;
   const words = WORDS.memoryPicture;
-  const counted = { i: step + 1, n: history.steps, pieces: piecesAt(history, step).length };
+  const counted = { ...numberOf(history, step), pieces: pieceCount(history, step) };
   const rows = [
-    [text(0, 0, high === limit ? words.limit : fill(words.ofLimit, { limit: sizeInWords(limit) }), SMALL)],
+    [text(0, 0, history.measured ? fill(WORDS.snapshot.reservedOf, { size: sizeInWords(momentOf(history, step).reserved) }) : high === limit ? words.limit : fill(words.ofLimit, { limit: sizeInWords(limit) }), SMALL)],
     [text(0, 0, sizeInWords(history.inUse[step]), { size: 15, weight: 650 }), text(0, 0, words.inUse, { fill: "soft" })],
     [text(0, 0, freeInWords(history, step), SMALL)],
     [text(0, 0, fill(words.counted, counted), { size: 11, weight: 600 })],
   ];
   const facts = [];
-  let y = layout.curveTop - 14;
+  let y = layout.isNarrow ? layout.head.y + 2 : layout.curveTop - 14;
   for (const row of rows) {
-    const [texts, last] = flowed(row, side, end, y + 18);
+    const [texts, last] = flowed(row, layout.isNarrow ? PLANE.margin : side, end, y + 18);
     facts.push(...texts);
     y = last;
   }
   return [facts, y];
 }
 
+// The number of a step and the number of all steps, of which a page may have a part.
+export function numberOf({ steps, firstStep = 0, allSteps = steps }, step) {
+  return { i: firstStep + step + 1, n: allSteps };
+}
+
 function curveOf({ history, axis, high, curveTop, right }) {
   const low = curveTop + PLANE.curve;
   const points = [[PLANE.left, low]];
-  for (const [first, last, begin, end] of axis.columns()) {
+  for (const [first, last, begin, end] of axis.columns(history.everyStep ? 1 : 0)) {
     let most = 0;
     for (let step = first; step < last; step++) most = Math.max(most, history.inUse[step]);
     const y = low - (most / high) * PLANE.curve;
@@ -116,12 +124,12 @@ function curveOf({ history, axis, high, curveTop, right }) {
 }
 
 // The device's pool, hatched, and the scale of the addresses.
-function frameOf({ history, axis, top, right, high, y }) {
-  const taken = history.extents.map(({ start, size, birth, death }) => {
-    const [begin, end, upper, low] = [axis.x(birth), axis.x(death), Math.max(y(start + size), top), y(start)];
-    return rectangle(begin, upper, end - begin, low - upper, "hatch", { opacity: 0.45 });
+function frameOf({ history, axis, top, right, least, low, y, raster }) {
+  const taken = raster ? [] : history.extents.map(({ start, size, birth, death }) => {
+    const [begin, end, upper, bottom] = [axis.x(birth), axis.x(death), Math.max(y(start + size), top), y(start)];
+    return rectangle(begin, upper, end - begin, bottom - upper, "hatch", { opacity: 0.45 });
   });
-  const quarters = [0, 1, 2, 3, 4].map((quarter) => Math.floor((high * quarter) / 4));
+  const quarters = [0, 1, 2, 3, 4].map((quarter) => Math.floor(low + (least * PLANE.height * quarter) / 4));
   const labels = quarters.map((each) => text(PLANE.left - 8, y(each) + 4, each ? sizeInWords(each) : "0 B", { ...SMALL, anchor: "end" }));
   return [...taken, rectangle(PLANE.left, top, right - PLANE.left, PLANE.height, "", { stroke: "hair2" }), ...labels];
 }
@@ -130,21 +138,63 @@ function bandOf(layout, piece) {
   const [begin, end] = [layout.axis.x(piece.birth), layout.axis.x(piece.death)];
   if (piece.size < layout.least || end - begin <= 0) return [];
   const [top, middle, low] = bandSides(layout, piece);
-  const token = GROUP_FILLS[piece.group];
+  const token = piece.group.fill;
   const [x, width] = [begin + 0.4, Math.max(end - begin - 0.8, 0.6)];
   const sizes = { asked: sizeInWords(piece.requested), charged: sizeInWords(piece.size) };
   const title = fill(WORDS.memoryPicture.bandTitle, { name: aboutPiece(piece), ...sizes });
   const marks = [rectangle(x, top, width, low - top, "paper", { title })];
   if (middle - top >= 1) marks.push(rectangle(x, top, width, middle - top, token, { opacity: 0.35 }));
   marks.push(rectangle(x, middle, width, low - middle, token, { radius: width > 6 ? 2 : 0 }));
-  const name = low - middle > 12 && width > 36 ? shortened(piece.title, width - 8) : "";
-  const letters = { fill: textOn(token), size: 11, weight: 600, mono: true };
-  return name ? [...marks, text(begin + 5, (middle + low) / 2 + 4, name, letters)] : marks;
+  return [...marks, ...nameOf(piece, begin, end, middle, low)];
+}
+
+// The name of a band that has room for it.
+function nameOf({ title, size, group }, begin, end, top, low) {
+  const width = Math.max(end - begin - 0.8, 0.6);
+  const name = low - top > 12 && width > 36 ? shortened(title || sizeInWords(size), width - 8) : "";
+  return name ? [text(begin + 5, (top + low) / 2 + 4, name, { fill: textOn(group.fill), size: 11, weight: 600, mono: true })] : [];
+}
+
+// The names of the bands of a raster.
+function namesOf(layout) {
+  const { history, axis, least, y } = layout;
+  const { size, birth, death } = history.columns;
+  const marks = [];
+  for (let at = 0; at < size.length; at++) {
+    if (size[at] < least * 12) continue;
+    const [begin, end] = [axis.x(birth[at]), axis.x(death[at])];
+    if (end - begin <= 36) continue;
+    const piece = pieceObject(history, at);
+    marks.push(...nameOf(piece, begin, end, y(piece.start + piece.size), y(piece.start)));
+  }
+  return marks;
+}
+
+// The bands of a snapshot as numbers, which plane_raster.js paints: their sides in px within the plane, and their layer.
+function rasterOf({ history: { columns, extents, groups, groupOf }, axis, bottom, top, right, low, least }) {
+  const width = right - PLANE.left;
+  const x = (step) => Math.min(Math.max(axis.edgeOf(step), 0), width);
+  const [height, scale] = [bottom - top, 1 / least];
+  const y = (address) => Math.min(Math.max(height - (address - low) * scale, 0), height);
+  const sides = (count, start, size, birth, death) => {
+    const numbers = new Float32Array(count * 4);
+    for (let at = 0, to = 0; at < count; at++) {
+      numbers[to++] = x(birth(at));
+      numbers[to++] = x(death(at));
+      numbers[to++] = y(start(at) + size(at));
+      numbers[to++] = y(start(at));
+    }
+    return numbers;
+  };
+  const { start, size, birth, death } = columns;
+  const used = sides(start.length, (at) => start[at], (at) => size[at], (at) => birth[at], (at) => death[at]);
+  const free = sides(extents.length, (at) => extents[at].start, (at) => extents[at].size, (at) => extents[at].birth, (at) => extents[at].death);
+  return { x: PLANE.left, y: top, width, height, free, used, layers: groupOf, fills: groups.map((group) => group.fill) };
 }
 
 // A red line, and the request at its true height over the largest hole.
 function refusalOf(layout, refusal) {
-  const { history, axis, curveTop, top: highest, bottom, side, high, y } = layout;
+  const { history, axis, curveTop, top: highest, bottom, side, least, y } = layout;
   const [begin, end] = [axis.x(refusal.step), axis.x(refusal.step + 1)];
   const marks = [line(begin, curveTop - 4, begin, bottom, { stroke: "hot", width: 1.6 })];
   if (end - begin < 80) return marks;
@@ -157,7 +207,7 @@ function refusalOf(layout, refusal) {
   }
   const holes = chunksAt(history, refusal.step).filter((chunk) => !chunk.piece);
   const { start, size } = holes.reduce((best, hole) => (hole.size > best.size || (hole.size === best.size && hole.start < best.start) ? hole : best), holes[0] ?? { start: 0, size: 0 });
-  const height = Math.min((refusal.nbytes / high) * PLANE.height, PLANE.height);
+  const height = Math.min(refusal.nbytes / least, PLANE.height);
   const top = Math.min(Math.max(y(start + size / 2) - height / 2, highest), bottom - height);
   const [x, width] = [begin + 5, end - begin - 10];
   marks.push(rectangle(x, top, width, height, "paper", { radius: 3, opacity: 0.93 }));
@@ -177,10 +227,11 @@ function requestOf(refusal, x, y, width, height) {
   return shown.map((one, at) => ({ ...one, y: first + 13 * at }));
 }
 
-export function scrubberAt({ axis, curveTop, bottom: y }, step) {
+export function scrubberAt({ axis, curveTop, bottom: y, lineEnd }, step) {
+  if (!axis.shows(step)) return [];
   const x = axis.middle(step);
   const head = [[x - 6, y], [x + 6, y], [x + 6, y + 5], [x, y + 11], [x - 6, y + 5]];
-  return [line(x, curveTop, x, y, { stroke: "ink", width: 1.5 }), path(head, { fill: "ink", closed: true })];
+  return [line(x, curveTop, x, lineEnd?.(step) ?? y, { stroke: "ink", width: 1.5 }), path(head, { fill: "ink", closed: true })];
 }
 
 // Frames the chunk that the reader has selected, in the cross-section and in the plane.
@@ -194,15 +245,16 @@ function chosenFrames({ side, axis, y }, { start, size, piece }) {
 function planeFoot(layout) {
   const { history, bottom, end, least } = layout;
   const words = WORDS.memoryPicture;
-  const drawn = history.pieces.filter((piece) => piece.size >= least);
-  const groups = Object.entries(GROUP_FILLS).filter(([group]) => drawn.some((piece) => piece.group === group));
+  const drawn = layout.raster ? history.pieces : history.pieces.filter((piece) => piece.size >= least);
+  const shown = layout.raster ? null : new Set(drawn.map(({ group }) => group));
+  const groups = history.groups.filter((group, number) => (shown ? shown.has(group) : history.present.has(number)));
   const marks = [];
   let [x, y] = [PLANE.left, bottom + 40];
-  for (const [name, token] of [...groups, ["free", "hatch"]]) {
-    const width = widthOf(words[name], 11);
+  for (const { name, fill: token } of [...groups, { name: words.free, fill: "hatch" }]) {
+    const width = widthOf(name, 11);
     if (x + 15 + width > end) [x, y] = [PLANE.left, y + 18];
     marks.push(rectangle(x, y - 9, 10, 10, token, { stroke: token === "hatch" ? "line" : "", radius: 2 }));
-    marks.push(text(x + 15, y, words[name], SMALL));
+    marks.push(text(x + 15, y, name, SMALL));
     x += 29 + width;
   }
   const folded = history.pieces.length - drawn.length;

@@ -5,6 +5,7 @@
 // state then has their steps, with the rest of the answer in `window`. Positions count from the first held step.
 
 import { attr, bytes, clock, h, put, seconds } from "./dom.js";
+import { followMoments, shareMoment } from "./moment.js";
 import { WORDS, fill, translated } from "./words.js";
 
 const PLACES = new WeakMap();
@@ -99,8 +100,11 @@ export function replay(latest, changed, still, asker) {
     player.wanted = here ? null : step;
     if (here) player.position = step - begin;
     if (begins || !here) ask(begins);
+    share();
     changed();
   };
+  // The recordings in the page follow the replay.
+  const share = () => player.position !== null && shareMoment(player.bar, readStep(player.state, player.position).seq);
   // Without a kernel, unavailable steps stay unavailable.
   const ask = (begins) => {
     if (player.asking || !asker.live()) return;
@@ -126,6 +130,7 @@ export function replay(latest, changed, still, asker) {
     player.state = state;
     if (at >= 0 && at < steps.length) [player.position, player.wanted] = [at, null];
     else player.position = Math.max(0, Math.min(steps.length - 1, at));
+    share();
     changed();
   };
   const stop = () => {
@@ -158,7 +163,18 @@ export function replay(latest, changed, still, asker) {
     player.playing = true;
     player.timer = setTimeout(tick, 1000 / player.speed);
   };
-  return Object.assign(player, { go, live, stop, ...replayBar(player, { go, live, move, play, latest, still, stop }) });
+  // A replay follows the recordings in the page, but a live view stays live.
+  const follow = (seq) => {
+    if (player.position === null) return;
+    const at = player.state.steps.findLastIndex((row) => row[player.state.columns.indexOf("seq")] <= seq);
+    if (at < 0 || at === player.position) return;
+    stop();
+    player.position = at;
+    changed();
+  };
+  Object.assign(player, { go, live, stop, ...replayBar(player, { go, live, move, play, latest, still, stop }) });
+  followMoments(player.bar, follow);
+  return player;
 }
 
 function replayBar(player, act) {
@@ -184,6 +200,7 @@ function replayBar(player, act) {
     live.disabled = at === null;
     play.hidden = speed.hidden = act.still();
     put(play, player.playing ? said.hold : said.play);
+    attr(play, "data-playing", player.playing ? "" : null);
     attr(scrub, "max", Math.max(0, count - 1));
     scrub.value = player.wanted ?? (at === null ? count - 1 : begin + at);
     put(place, placeOf(state, at, count));

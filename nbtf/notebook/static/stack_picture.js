@@ -1,35 +1,41 @@
 // Draws how much memory each group holds over time, mark by mark as stills/memory_stack.py does, and the current step.
 
-import { line, path, rectangle, text, widthOfText } from "./picture.js";
-import { StepColumns } from "./plane_axis.js";
-import { GROUP_FILLS, PLANE, SMALL } from "./plane_chunks.js";
+import { fitted, line, path, rectangle, text, widthOfText } from "./picture.js";
+import { wholeAxis } from "./plane_axis.js";
+import { PLANE, SMALL } from "./plane_chunks.js";
 import { roundedUp, scrubberAt } from "./plane_picture.js";
 import { sizeInWords } from "./sizes.js";
+import { groupLevelsOf } from "./snapshot_history.js";
 import { WORDS, fill } from "./words.js";
 
 const STACK_HEIGHT = 240;
 const STACK_SIDE = 198;
 const STACK_TOP = 60;
 const STACK_LEAST = 480;
+const LONGEST_NAME = 190; // px
 
 // The layout of a picture of some width; the same for all steps.
-export function stackLayout(history, asked) {
+export function stackLayout(history, asked, view = null) {
   const width = Math.max(asked, STACK_LEAST);
   const totals = groupLevels(history);
   const used = history.inUse[history.peak];
-  const rows = compositionAt(totals, history.peak, used);
+  const rows = compositionAt(history.groups, totals, history.peak, used);
   const side = Math.max(STACK_SIDE, ...rows.map(({ name, figure }) => 46 + widthOfText(name) + widthOfText(figure)));
   const right = width - side - PLANE.margin;
   const high = roundedUp(Math.max(used, 1));
-  const axis = new StepColumns(history, PLANE.left, right, high / STACK_HEIGHT, [history.peak]);
-  return { history, totals, rows, width, right, high, axis, curveTop: STACK_TOP - 8, bottom: STACK_TOP + STACK_HEIGHT, height: STACK_TOP + STACK_HEIGHT + 36, side: width };
+  const whole = wholeAxis(history, PLANE.left, right, high / STACK_HEIGHT, [history.peak]);
+  const axis = view ? whole.zoomed(view.from, view.to) : whole;
+  const y = (size) => STACK_TOP + STACK_HEIGHT * (1 - size / high);
+  const lineEnd = (step) => y(history.inUse[step]); // a line over the areas would hide a peak of one step
+  return { history, totals, rows, width, right, high, axis, y, lineEnd, curveTop: STACK_TOP - 8, bottom: STACK_TOP + STACK_HEIGHT, height: STACK_TOP + STACK_HEIGHT + 36, side: width };
 }
 
-// The bytes of each group after each step.
-function groupLevels({ pieces, steps }) {
-  const totals = Object.fromEntries(Object.keys(GROUP_FILLS).map((group) => [group, new Float64Array(steps + 1)]));
-  for (const { group, size, birth, death } of pieces) ((totals[group][birth] += size), (totals[group][death] -= size));
-  for (const levels of Object.values(totals)) for (let step = 1; step <= steps; step++) levels[step] += levels[step - 1];
+// The bytes of each group after each step, kept while the groups stay the same.
+function groupLevels(history) {
+  const { pieces, steps, groups } = history;
+  if (history.levels?.groups === groups) return history.levels.totals;
+  const totals = history.columns ? groupLevelsOf(history) : levelsOfPieces(pieces, steps, groups);
+  history.levels = { groups, totals };
   return totals;
 }
 
@@ -42,7 +48,7 @@ export function stackGround(layout) {
   const marks = [
     rectangle(0.5, 0.5, width - 1, height - 1, "", { stroke: "hair", radius: 8 }), title, ...stackScale(high, right), ...stackAreas(layout),
     ...axis.spans(history.spans, layout.bottom),
-    line(begin, STACK_TOP - 8, begin, layout.bottom, { stroke: "ink", width: 1.3 }), { ...peak, x },
+    ...(axis.shows(history.peak) ? [line(begin, layout.curveTop, begin, layout.lineEnd(history.peak), { stroke: "ink", width: 1.3 }), { ...peak, x }] : []),
     ...stackList(layout.rows, right + 20, width - PLANE.margin),
   ];
   const about = { name: history.name, size: sizeInWords(history.inUse[history.peak]) };
@@ -60,30 +66,47 @@ function stackScale(high, right) {
   });
 }
 
-// An area for each group; a column shows the step of its highest use.
-function stackAreas({ history, totals, axis, high }) {
-  const columns = axis.columns().map(([first, end, left, right]) => {
+function levelsOfPieces(pieces, steps, groups) {
+  const totals = new Map(groups.map((group) => [group, new Float64Array(steps + 1)]));
+  for (const { group, size, birth, death } of pieces) {
+    const levels = totals.get(group);
+    levels[birth] += size;
+    levels[death] -= size;
+  }
+  for (const levels of totals.values()) for (let step = 1; step <= steps; step++) levels[step] += levels[step - 1];
+  return totals;
+}
+
+// An area for each group; a column shows the step of its highest use, and narrow ones fill whole px, so that all are seen.
+function stackAreas({ history, totals, axis, y }) {
+  const edge = history.everyStep ? Math.round : (px) => px;
+  const columns = axis.columns(history.everyStep ? 1 : 0).map(([first, end, left, right]) => {
     let top = first;
     for (let step = first; step < end; step++) if (history.inUse[step] > history.inUse[top]) top = step;
-    return [top, left, right];
+    return [top, edge(left), edge(right)];
   });
-  const y = (size) => STACK_TOP + STACK_HEIGHT * (1 - size / high);
-  let base = columns.map(() => 0);
-  return Object.entries(GROUP_FILLS).flatMap(([group, token]) => {
+  const levels = history.groups.map((group) => columns.map(([step]) => totals.get(group)[step]));
+  return stackedAreas(history.groups, levels, columns.map(([, left, right]) => [left, right]), y);
+}
+
+// An area for each group with bytes: `levels` has its bytes in each column, `sides` the px of the columns.
+export function stackedAreas(groups, levels, sides, y) {
+  let base = sides.map(() => 0);
+  return groups.flatMap(({ name, fill: token }, number) => {
     const low = base;
-    base = base.map((size, at) => size + totals[group][columns[at][0]]);
-    if (!columns.some(([step]) => totals[group][step])) return [];
-    const edge = (sizes) => columns.flatMap(([, left, right], at) => [[left, y(sizes[at])], [right, y(sizes[at])]]);
-    return [path([...edge(base), ...edge(low).reverse()], { fill: token, closed: true, title: WORDS.memoryPicture[group] })];
+    base = base.map((size, at) => size + levels[number][at]);
+    if (!levels[number].some(Boolean)) return [];
+    const edge = (sizes) => sides.flatMap(([left, right], at) => [[left, y(sizes[at])], [right, y(sizes[at])]]);
+    return [path([...edge(base), ...edge(low).reverse()], { fill: token, closed: true, title: name })];
   });
 }
 
-// Token, name and figure of each group, and of the total.
-function compositionAt(totals, step, used) {
-  const words = WORDS.memoryPicture;
+// Token, name and figure of each group that has any bytes, and of the total.
+function compositionAt(groups, totals, step, used) {
   const row = (token, name, size) => ({ token, name, figure: text(0, 0, size ? sizeInWords(size) : "0 B", { weight: 600, anchor: "end" }) });
-  const groups = Object.entries(GROUP_FILLS).reverse().map(([group, token]) => row(token, text(0, 0, words[group]), totals[group][step]));
-  return [...groups, row("", text(0, 0, words.inUse, { weight: 650 }), used)];
+  const held = [...groups].reverse().filter((group) => totals.get(group)[step]);
+  const rows = held.map((group) => row(group.fill, text(0, 0, fitted(group.name, LONGEST_NAME)), totals.get(group)[step]));
+  return [...rows, row("", text(0, 0, WORDS.memoryPicture.inUse, { weight: 650 }), used)];
 }
 
 function stackList(rows, left, right) {

@@ -27,5 +27,10 @@ export function table({ caption, columns, rows, notes }) {
 
 function tableCell(cell, i, kind) {
   const text = cell === null || cell === undefined || cell === "" ? "–" : String(cell);
-  return i ? h("td", { class: kind }, text) : h("th", { scope: "row", class: kind }, text);
+  return i ? h("td", { class: kind }, breakable(text)) : h("th", { scope: "row", class: kind }, breakable(text));
+}
+
+// A long name such as max_split_size_mb:128 breaks between its parts if its column is narrow.
+function breakable(text) {
+  return text.split(/(?<=\w[,/:]|[a-z0-9]_|::)(?=\w)/i).flatMap((part, i) => (i ? [h("wbr"), part] : [part]));
 }

@@ -2,24 +2,32 @@
 //
 // A view is {name, title(), create(root, data, ui)}: `name` is the key of its data in the scene; `create` builds it in `root`
 // and returns {draw(width), focus?(what)}. `draw` updates it; `focus` shows {device, span} on the clock. `ui.changed()`
-// requests a `draw` before the next frame; `ui.shared` is the common state of a scene's views; `ui.ask(question)` fetches more
-// data if a kernel is connected. A view without data explains why.
+// requests a `draw` before the next frame; `ui.shared` is the common state of a scene's views, with their `moment`, {seq}, which
+// `ui.moveTo` sets; `ui.ask(question)` fetches more data if a kernel is connected. A view without data explains why.
 
-import { attr, h, newName, keepKeys, put, rove } from "./dom.js";
+import { attr, focusUnderMouse, h, newName, keepKeys, put, rove } from "./dom.js";
 import { mapView } from "./map_view.js";
+import { memoryState } from "./memory_state.js";
+import { followMoments, shareMoment } from "./moment.js";
 import { planeView, stackView, treemapView } from "./plane_view.js";
+import { fileHead, holdersView, whatIfView } from "./snapshot_views.js";
 import { timelineView } from "./timeline_view.js";
 import { WORDS } from "./words.js";
 
 const SCENE_VIEWS = [timelineView, planeView, stackView, treemapView, mapView];
+const SNAPSHOT_VIEWS = [stackView, planeView, treemapView, holdersView, whatIfView]; // the addresses of a long run are stripes
 
 // Replaces an element's content by the views of a scene; returns the views.
 export function showScene(main, scene, { focus = null, ask = null } = {}) {
   const ui = { shared: {}, ask, changed: () => (frameDue ||= requestAnimationFrame(drawShown)) };
-  const panels = SCENE_VIEWS.map((view) => tabPanel(view, scene, ui));
-  const tabs = panels.map((panel, number) => tabButton(SCENE_VIEWS[number], panel, () => show(number)));
+  const isWhole = scene.timeline && !scene.whatIf; // otherwise no data are coming
+  const views = isWhole ? SCENE_VIEWS : [...(scene.holders ? SNAPSHOT_VIEWS : [...SCENE_VIEWS, whatIfView])].filter(({ name }) => scene[name]);
+  if (!isWhole) memoryState(ui.shared, scene.memory);
+  const panels = views.map((view) => tabPanel(view, scene, ui));
+  const tabs = panels.map((panel, number) => tabButton(views[number], panel, () => show(number)));
   const row = h("div", { class: "nbtf-tabs", role: "tablist" }, tabs);
-  const root = keepKeys(h("div", { class: "nbtf-view nbtf-scene" }, row, panels.map((panel) => panel.root)));
+  const head = scene.file ? fileHead(scene.file) : null;
+  const root = keepKeys(h("div", { class: "nbtf-view nbtf-scene" }, head, row, panels.map((panel) => panel.root)));
   let shown = 0;
   let frameDue = 0;
   const drawShown = () => {
@@ -32,8 +40,15 @@ export function showScene(main, scene, { focus = null, ask = null } = {}) {
     tabs.forEach((tab, other) => attr(tab, "aria-selected", String(other === number)));
     drawShown();
   };
+  const take = (seq) => {
+    ui.shared.moment = { seq };
+    ui.changed();
+  };
+  ui.moveTo = (seq) => (take(seq), shareMoment(root, seq));
+  followMoments(root, take);
   main.replaceChildren(root);
   rove(row, '[role="tab"]')();
+  focusUnderMouse(root, '.nbtf-plane, [role="tabpanel"]');
   show(0);
   if (focus) panels[0].view().focus?.(focus);
   new ResizeObserver(ui.changed).observe(root);

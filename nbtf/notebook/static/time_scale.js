@@ -2,7 +2,8 @@
 
 import { grouped } from "./words.js";
 
-export const MOST_BUSY_COLUMNS = 640;
+export const MOST_BUSY_COLUMNS = 640; // of all lanes of a still picture together
+export const MOST_SHOWN_COLUMNS = 16000; // of all lanes in sight, at the resolution of most screens
 
 // Maps the times of a window to px: the px of its beginning and of its end.
 export function timeScale(begin, end, from, to) {
@@ -14,13 +15,14 @@ export function timeScale(begin, end, from, to) {
   return { begin, end, from, to, seconds, width, rate: seconds ? width / seconds : 0, exact, at, inside, moment: (x) => from + ((x - begin) / (width || 1)) * seconds };
 }
 
-// The width of columns in px, given how many of 1 px would be needed and the length of all lanes together.
-export function columnWidth(columns, width) {
-  return columns <= MOST_BUSY_COLUMNS ? 1 : Math.max(1, Math.ceil(width / MOST_BUSY_COLUMNS));
+// The width of columns in px, given how many of 1 px would be needed, the length of all lanes together, and how many may be drawn.
+export function columnWidth(columns, width, most) {
+  return columns <= most ? 1 : Math.max(1, Math.ceil(width / most));
 }
 
 // Sums up the load of a lane's columns by token: `add` pieces (busy for a share of their time) or sums of many, then read the `boxes`.
-export function stack(scale, y, height, step, tokens) {
+// Anything that lasted at all is at least `least` px high.
+export function stack(scale, y, height, step, tokens, least = 0) {
   const columns = Math.ceil(scale.width / step);
   const busy = new Float64Array(columns * tokens.length);
   const rate = scale.rate / step;
@@ -41,15 +43,18 @@ export function stack(scale, y, height, step, tokens) {
       before = after;
     }
   };
-  return { columns, add, addSums, boxes: () => boxesOf(busy, scale, y, height, step, tokens) };
+  return { columns, add, addSums, boxes: () => boxesOf(busy, scale, y, height, step, tokens, least) };
 }
 
 // Equal neighbours become one box.
-function boxesOf(busy, scale, y, height, step, tokens) {
+function boxesOf(busy, scale, y, height, step, tokens, least) {
   const sides = new Map();
   const columns = busy.length / tokens.length;
   const factor = step === 1 ? 10 : 1;
-  const levels = busy.map((share) => halfEven(height * Math.min(share, 1) * factor) / factor);
+  const wholes = new Float64Array(columns); // pieces of several colours may overlap
+  busy.forEach((share, at) => (wholes[Math.floor(at / tokens.length)] += Math.min(share, 1)));
+  const level = (share, whole) => halfEven((height * Math.min(share, 1) * factor) / Math.max(whole, 1)) / factor;
+  const levels = busy.map((share, at) => (share > 0 ? Math.max(level(share, wholes[Math.floor(at / tokens.length)]), least) : 0));
   const same = (a, b) => tokens.every((_, token) => levels[a * tokens.length + token] === levels[b * tokens.length + token]);
   for (let column = 0; column < columns; ) {
     let next = column + 1;

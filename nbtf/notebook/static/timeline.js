@@ -2,11 +2,11 @@
 
 import { flowed } from "./flow.js";
 import { shortInCluster } from "./map_flows.js";
-import { beginOfText, line, path, rectangle, text, widthOf, widthOfText } from "./picture.js";
-import { durationWords, sizeWords, stack, timeScale } from "./time_scale.js";
+import { beginOfText, dimmed, line, path, rectangle, text, widthOf, widthOfText } from "./picture.js";
+import { MOST_BUSY_COLUMNS, MOST_SHOWN_COLUMNS, durationWords, sizeWords, stack, timeScale } from "./time_scale.js";
 import { copyMarks, copySentence, densityWidth, groupMarks, laneIn, opMarks } from "./timeline_lanes.js";
 import { addGroup, groupsOf } from "./timeline_index.js";
-import { BUSY_TOKENS, COPY_TOKEN, copyShare, factOf, opShare } from "./timeline_scene.js";
+import { BUSY_TOKENS, COPY_TOKEN, copyShare, factOf, opShare, toWhole } from "./timeline_scene.js";
 import { shareOf } from "./timeline_sums.js";
 import { fill, grouped } from "./words.js";
 
@@ -17,20 +17,24 @@ const BELOW_LANE = 26;
 const HOST_HEIGHT = 20;
 const BELOW_HOST = 22;
 const OVERVIEW_HEIGHT = 44;
-const MOST_LANES = 16;
+export const MOST_LANES = 16;
+const COMPACT = { height: 22, below: 8 };
 const TRACES_HEIGHT = 22;
 const MOST_REASONS = 3; // repeated traces that the foot explains
 const LEAST_WIDTH = 256;
-const OVERVIEWS = new WeakMap(); // scene -> {key, marks}: the overview changes only with the width
+const OVERVIEWS = new WeakMap(); // scene -> {key, marks}: the overview changes only with the width and the search
 
 // The picture of what lies between `from` and `to`, in seconds, with the positions of its parts (see `parts`).
-// `chosen` is {op} or {copy}; the default is the op that took the most time.
-export function timeline(scene, { from, to, chosen }, width, words) {
-  const sheet = { scene, words, width: Math.max(width, LEAST_WIDTH), marks: [], y: 0, dense: 0, chosen: chosen || scene.longest };
+// `chosen` is {op} or {copy}; the default is the op that took the most time. `found` is the part of the scene that matches a
+// search: everything else is dimmed. `lanes` are the lanes in sight, {first, count}, if there are so many that they scroll; the
+// default are the first ones, as in a still picture. `fine` draws more columns than that has.
+export function timeline(scene, { from, to, chosen, found, lanes: scrolled, fine }, width, words) {
+  const sheet = { scene, found, words, scrolled, most: fine ? MOST_SHOWN_COLUMNS : MOST_BUSY_COLUMNS, width: Math.max(width, LEAST_WIDTH), marks: [], y: 0, dense: 0, chosen: chosen || scene.longest };
   sheet.right = sheet.width - MARGIN;
   sheet.clock = words[scene.clock];
   const window = { from, to };
-  sheet.labels = scene.lanes.slice(0, MOST_LANES).map((lane) => laneLabels(sheet, laneIn(scene, lane, window), window));
+  sheet.drawn = scrolled ? scene.lanes.slice(scrolled.first, scrolled.first + scrolled.count) : scene.lanes.slice(0, MOST_LANES);
+  sheet.labels = sheet.drawn.map((lane) => laneLabels(sheet, laneIn(scene, lane, window), window));
   const texts = [...sheet.labels.flat(), ...overviewLabels(sheet)];
   const begin = Math.max(LABELS, ...texts.map((label) => MARGIN + widthOfText(label) + 12));
   sheet.whole = timeScale(begin, sheet.right, 0, scene.seconds);
@@ -45,8 +49,8 @@ export function timeline(scene, { from, to, chosen }, width, words) {
   return { width: sheet.width, height, title: aboutScene(sheet), marks: [frame, ...sheet.marks], parts };
 }
 
-function aboutScene({ scene, words, clock, labels }) {
-  const about = labels.map((texts, number) => (scene.lanes[number].host ? "" : `${texts[0].words}: ${texts.slice(1).map((one) => one.words).join(", ")}`));
+function aboutScene({ scene, words, clock, labels, drawn }) {
+  const about = labels.map((texts, number) => (drawn[number].host ? "" : `${texts[0].words}: ${texts.slice(1).map((one) => one.words).join(", ")}`));
   return fill(words.about, { seconds: durationWords(scene.seconds), clock, lanes: about.filter(Boolean).join("; ") });
 }
 
@@ -62,7 +66,7 @@ function addHead(sheet) {
   sheet.y = 28;
   const keys = scene.keys.map(([name, token]) => [token, words[name]]);
   if (scene.copies.start.length) keys.push(["cpyf", words.copy]);
-  const honest = words[scene.clock === "modelled" ? "simulated" : "real"];
+  const honest = words[{ modelled: "simulated", hostTime: "hostHonest" }[scene.clock] ?? "real"];
   const honestX = begin + widthOfText(state) + 37;
   const needed = keys.reduce((sum, [, name]) => sum + 29 + widthOf(name, 11), 0) - 14;
   const fits = honestX + widthOf(honest, 12) <= right;
@@ -95,11 +99,12 @@ function overviewLabels({ scene, words, clock }) {
 }
 
 function addOverview(sheet) {
-  const { whole, marks, scene } = sheet;
+  const { whole, marks, scene, found } = sheet;
   const top = sheet.y + 18;
   marks.push(rectangle(whole.begin, top, whole.width, OVERVIEW_HEIGHT, "tint", { radius: 4 }));
   const key = `${whole.begin} ${whole.end} ${top}`;
-  if (OVERVIEWS.get(scene)?.key !== key) OVERVIEWS.set(scene, { key, marks: overviewMarks(sheet, top) });
+  const kept = OVERVIEWS.get(scene);
+  if (kept?.key !== key || kept.found !== found) OVERVIEWS.set(scene, { key, found, marks: overviewMarks(sheet, top) });
   marks.push(...OVERVIEWS.get(scene).marks);
   const [first, second] = overviewLabels(sheet);
   marks.push({ ...first, y: top + 19 }, { ...second, y: top + 34 });
@@ -107,11 +112,44 @@ function addOverview(sheet) {
   return { y: top, height: OVERVIEW_HEIGHT };
 }
 
-function overviewMarks({ scene, whole }, top) {
+function overviewMarks({ scene, whole, found, scrolled }, top) {
+  if (scrolled) return meanMarks(scene, whole, top);
+  const all = busyMarks(scene, whole, top);
+  return found ? [...all.map(dimmed), ...busyMarks(found, whole, top)] : all;
+}
+
+// How busy the devices were on average, GPUs if there are any: more lanes than px have no row each.
+function meanMarks(scene, whole, top) {
+  const busy = stack(whole, top + 4, OVERVIEW_HEIGHT - 8, 1, BUSY_TOKENS);
+  if (scene.mean) addMean(busy, scene.mean);
+  else addLanes(busy, scene);
+  return busy.boxes();
+}
+
+function addMean(busy, { from, width, columns, rows, busy: shares, unit }) {
+  rows.forEach(([, token], row) => {
+    for (let column = 0; column < columns; column++) {
+      const start = from + column * width;
+      busy.add(start, start + width, BUSY_TOKENS.indexOf(token), shares[row * columns + column] / unit);
+    }
+  });
+}
+
+function addLanes(busy, scene) {
+  const cards = scene.lanes.filter((lane) => !lane.host);
+  const lanes = cards.length ? cards : scene.lanes;
+  const add = ({ start, seconds }, number, token) => busy.add(start[number], start[number] + seconds[number], token, 1 / lanes.length);
+  for (const lane of lanes) {
+    for (let op = lane.first; op < lane.last; op++) if (scene.ops.seconds[op]) add(scene.ops, op, factOf(scene, op).busy);
+    for (const copy of lane.copies) add(scene.copies, copy, COPY_TOKEN);
+  }
+}
+
+function busyMarks(scene, whole, top) {
   const drawn = scene.lanes.slice(0, MOST_LANES);
   const cards = drawn.filter((lane) => !lane.host);
   const rows = cards.length ? cards : drawn;
-  const step = Math.max(2, densityWidth(scene, scene.lanes, whole));
+  const step = Math.max(2, densityWidth(scene, scene.lanes, whole, MOST_BUSY_COLUMNS));
   const height = (OVERVIEW_HEIGHT - 8) / Math.max(rows.length, 1);
   return rows.flatMap((lane, number) => {
     const busy = stack(whole, top + 4 + number * height, Math.max(height - 1, 1), step, BUSY_TOKENS);
@@ -128,30 +166,41 @@ function addBody(sheet) {
   addTraces(sheet);
   const top = sheet.y + 26;
   let y = top + 8;
-  const seen = scene.lanes.map((lane) => laneIn(scene, lane, scale));
-  const lanes = seen.slice(0, MOST_LANES).map((lane) => {
-    const placed = { ...lane, y, height: lane.host ? HOST_HEIGHT : LANE_HEIGHT };
-    y += lane.host ? HOST_HEIGHT + BELOW_HOST : LANE_HEIGHT + BELOW_LANE;
+  const compact = Boolean(sheet.scrolled);
+  const seen = (compact ? sheet.drawn : scene.lanes).map((lane) => laneIn(scene, lane, scale));
+  const lanes = seen.slice(0, sheet.drawn.length).map((lane) => {
+    const [height, below] = compact ? [COMPACT.height, COMPACT.below] : lane.host ? [HOST_HEIGHT, BELOW_HOST] : [LANE_HEIGHT, BELOW_LANE];
+    const placed = { ...lane, y, height };
+    y += height + below;
     return placed;
   });
   const bottom = y - 8;
   addAxis(sheet, top, bottom);
-  const step = densityWidth(scene, seen, scale);
+  const step = densityWidth(scene, seen, scale, sheet.most);
   lanes.forEach((lane, number) => {
     marks.push(rectangle(scale.begin, lane.y, scale.width, lane.height, "tint", { radius: 3, data: { lane: lane.number } }));
-    sheet.labels[number].forEach((label, row) => marks.push({ ...label, y: lane.y + [15, 31, 45][row] }));
+    sheet.labels[number].forEach((label, row) => marks.push({ ...label, y: lane.y + (compact ? [9, 22] : [15, 31, 45])[row] }));
   });
-  marks.push(...copyMarks(scene, lanes, scale, words));
+  const look = sheet.found ? dimmed : (mark) => mark;
+  marks.push(...copyMarks(scene, lanes, scale, words).map(look));
   for (const lane of lanes) {
     const ops = opMarks(scene, lane, scale, step);
-    marks.push(...ops.marks);
+    marks.push(...ops.marks.map(look));
     sheet.dense += ops.dense;
-    if (!lane.host) marks.push(...groupMarks(scene, lane, scale, words));
+    if (!lane.host && !compact) marks.push(...groupMarks(scene, lane, scale, words));
   }
+  if (sheet.found) marks.push(...matchMarks(sheet, lanes, step));
   addChosen(sheet, lanes);
   addExchanges(sheet, lanes);
   sheet.y = bottom;
   return lanes.map(({ number, name, y: at, height }) => ({ number, name, y: at, height }));
+}
+
+// What matches a search, with the numbers of the whole scene.
+function matchMarks({ found, scale, words }, lanes, step) {
+  const matching = lanes.map((lane) => ({ ...laneIn(found, found.lanes[lane.number], scale), y: lane.y, height: lane.height }));
+  const marks = [...copyMarks(found, matching, scale, words), ...matching.flatMap((lane) => opMarks(found, lane, scale, step).marks)];
+  return marks.map((mark) => (mark.data ? { ...mark, data: toWhole(found, mark.data) } : mark));
 }
 
 // A row of flags where functions were traced; flags without enough space have no name.
@@ -187,12 +236,23 @@ function traceSentence(trace, words) {
   return fill(words.traceSentence, { name, why: reasons.length ? reasons.join(", ") : causes[cause] });
 }
 
-function laneLabels({ scene, words }, lane, window) {
-  const name = (label) => text(MARGIN, 0, label, { size: 13, weight: 650 });
+function laneLabels({ scene, words, scrolled }, lane, window) {
+  const name = (label) => text(MARGIN, 0, label, { size: scrolled ? 12 : 13, weight: 650 });
   if (lane.host) return [name(`${lane.name} ${words.host}`)];
+  const soft = (label) => text(MARGIN, 0, label, { fill: "soft", size: 11 });
+  if (scene.clock === "hostTime") {
+    const percent = opShare(scene, lane, window) || (lane.first < lane.last ? "< 1" : 0);
+    const said = [fill(words[lane.program ? "calls" : "ops"], { percent }), clockOf(scene, lane, words)];
+    return [name(shortInCluster(lane.name)), ...(scrolled ? [said.join(", ")] : said).map(soft)];
+  }
   const ops = fill(words.ops, { percent: opShare(scene, lane, window) });
   const copies = fill(words.copies, { percent: copyShare(scene, lane.copies, window) });
-  return [name(shortInCluster(lane.name)), ...[ops, copies].map((words) => text(MARGIN, 0, words, { fill: "soft", size: 11 }))];
+  return [name(shortInCluster(lane.name)), ...(scrolled ? [`${ops}, ${copies}`] : [ops, copies]).map(soft)];
+}
+
+// Whether the times of a lane are modelled or measured, in words. On the clock of the host, only the program's are measured.
+function clockOf({ clock }, lane, words) {
+  return words[clock === "hostTime" ? (lane.program ? "measured" : "modelled") : clock];
 }
 
 function addAxis({ scale, right, marks }, top, bottom) {
@@ -235,8 +295,8 @@ function addChosen({ scene, scale, chosen, marks }, lanes) {
 
 function addExchanges({ scene, scale, words, marks }, lanes) {
   const host = lanes.find((lane) => lane.host);
-  if (!host) return;
-  const middle = host.y + HOST_HEIGHT / 2;
+  if (!host) return; // or it is not in sight
+  const middle = host.y + host.height / 2;
   for (const [start, stop, copies, nbytes] of scene.exchanges) {
     if (stop < scale.from || start > scale.to) continue;
     const [begin, end] = [scale.inside(start), scale.inside(stop)];
@@ -270,12 +330,12 @@ function addFoot(sheet) {
   addFlow(sheet, foldedTexts(sheet).map((said) => text(0, 0, said, { fill: "soft", size: 11 })), chosen ? 30 : MARGIN);
 }
 
-function detailTexts({ scene, words, clock }, chosen) {
-  if (chosen.op === undefined) return [[text(0, 0, copySentence(scene, chosen.copy), { size: 13, weight: 650 }), text(0, 0, clock)]];
+function detailTexts({ scene, words }, chosen) {
+  if (chosen.op === undefined) return [[text(0, 0, copySentence(scene, chosen.copy), { size: 13, weight: 650 }), text(0, 0, clockOf(scene, {}, words))]];
   const fact = factOf(scene, chosen.op);
   const lane = scene.lanes.find(({ first, last }) => first <= chosen.op && chosen.op < last);
   const phase = fact.phase && (fact.layer ? fill(words.of, { phase: words[fact.phase], layer: fact.layer }) : words[fact.phase]);
-  const about = [lane.name, phase, fact.output, `${durationWords(scene.ops.seconds[chosen.op])} ${clock}`].filter(Boolean);
+  const about = [lane.name, phase, fact.output, `${durationWords(scene.ops.seconds[chosen.op])} ${clockOf(scene, lane, words)}`].filter(Boolean);
   const why = fact.why ? [text(0, 0, fill(words.why, { why: fact.why }))] : [];
   const code = scene.lines[fact.site];
   return [
@@ -286,10 +346,10 @@ function detailTexts({ scene, words, clock }, chosen) {
 
 // The detail line about an op or a copy, as a sentence.
 export function detailSentence(scene, words, chosen) {
-  return detailTexts({ scene, words, clock: words[scene.clock] }, chosen).flat().map((mark) => mark.words).join(", ");
+  return detailTexts({ scene, words }, chosen).flat().map((mark) => mark.words).join(", ");
 }
 
-function foldedTexts({ scene, words }) {
+function foldedTexts({ scene, words, scrolled }) {
   const { constants, copies, ops } = scene.folded;
   const unclocked = scene.unclocked ?? scene.executed + scene.copied - scene.ops.start.length - scene.copies.start.length;
   return [
@@ -297,7 +357,7 @@ function foldedTexts({ scene, words }) {
     fill(words.folded, { constants, copies, ops }),
     unclocked ? fill(words.unclocked, { n: unclocked }) : "",
     scene.cut ? fill(words.cut, { n: grouped(scene.cut) }) : "",
-    scene.lanes.length > MOST_LANES ? fill(words.more, { n: scene.lanes.length - MOST_LANES }) : "",
+    !scrolled && scene.lanes.length > MOST_LANES ? fill(words.more, { n: scene.lanes.length - MOST_LANES }) : "",
   ].filter(Boolean);
 }
 

@@ -2,13 +2,14 @@
 
 import { shortInCluster } from "./map_flows.js";
 import { fitted, line, path, rectangle, text, textOn, widthOf, widthOfText } from "./picture.js";
-import { MOST_BUSY_COLUMNS, columnWidth, durationWords, sizeWords, stack } from "./time_scale.js";
+import { columnWidth, durationWords, sizeWords, stack } from "./time_scale.js";
 import { CLASSES, addGroup, byKey, classesOf, groupsOf, longestOfClass, rangeIn, search } from "./timeline_index.js";
 import { BUSY_TOKENS, COPY_TOKEN, copiesIn, copyIsFolded, factOf, opIsFolded, opsIn } from "./timeline_scene.js";
 import { shareOf } from "./timeline_sums.js";
 import { fill } from "./words.js";
 
 const OWN_BLOCK = 2;
+const LEAST_HEIGHT = 4; // px on the clock of the host, where the work of a device may last for a millionth of the picture
 const TITLED = 4;
 const NAMED = 26;
 const SHAPED = 70;
@@ -36,7 +37,7 @@ export function copyHasBlock(scene, copy, scale) {
 }
 
 // The width in px of the columns that show pieces without a block.
-export function densityWidth(scene, lanes, scale) {
+export function densityWidth(scene, lanes, scale, most) {
   let columns = 0;
   const { start, seconds } = scene.ops;
   for (const lane of lanes) {
@@ -45,7 +46,7 @@ export function densityWidth(scene, lanes, scale) {
       const x = Math.trunc(scale.inside(moment));
       if (!seen[x]) (columns++, (seen[x] = 1));
     };
-    for (let op = lane.first; op < lane.last && columns <= MOST_BUSY_COLUMNS; op++) {
+    for (let op = lane.first; op < lane.last && columns <= most; op++) {
       if (!seconds[op] || opHasBlock(scene, op, scale)) continue;
       see(start[op]);
       const end = scale.moment(Math.trunc(scale.inside(start[op])) + 0.9); // of the column that was just found
@@ -55,13 +56,13 @@ export function densityWidth(scene, lanes, scale) {
       if (scene.copies.seconds[copy] && !copyHasBlock(scene, copy, scale)) see(scene.copies.start[copy]);
     }
   }
-  return columnWidth(columns, scale.width * scene.lanes.length);
+  return columnWidth(columns, scale.width * lanes.length, most);
 }
 
 // A block for each op that is wide enough, the load from all others including copies, and the number of ops without a block.
 export function opMarks(scene, lane, scale, step) {
   const { start, seconds } = scene.ops;
-  const short = stack(scale, lane.y, lane.height, step, BUSY_TOKENS);
+  const short = stack(scale, lane.y, lane.height, step, BUSY_TOKENS, scene.clock === "hostTime" ? LEAST_HEIGHT : 0);
   const blocks = [];
   let dense = 0;
   for (const copy of lane.copies) {
@@ -213,6 +214,7 @@ function boxMarks(scene, copy, lane, scale, words) {
   const ink = { fill: "on-cpyf", size: 11, anchor: "middle" };
   const both = [text(center, middle - 2, name, { ...ink, weight: 600 }), text(center, middle + 12, size, ink)];
   const alone = [text(center, middle + 4, size, ink)];
-  const texts = [both, alone].find((labels) => Math.max(...labels.map(widthOfText)) + 8 <= end - x);
+  const fits = (labels) => Math.max(...labels.map(widthOfText)) + 8 <= end - x && labels.length * 14 <= lane.height;
+  const texts = [both, alone].find(fits);
   return [box, ...(texts || [])];
 }

@@ -1,5 +1,7 @@
 // What ran in a scene, and which part of it lies in a window, as columns of numbers packed by Python (see views/page_data.py).
 
+import { shortInCluster } from "./map_flows.js";
+import { decoded } from "./packed_numbers.js";
 import { search } from "./timeline_index.js";
 import { shareOf, withSums } from "./timeline_sums.js";
 
@@ -13,6 +15,7 @@ export const COPY_TOKEN = BUSY_TOKENS.indexOf("cpyf");
 export function timelineScene(data) {
   const { ops, copies } = columnsIn(data);
   if (!data.sums) return sceneOf(data, ops, copies);
+  data.mean.busy = decoded(data.mean.shares, Uint16Array);
   const all = withSums(data, ops, copies, decoded);
   return sceneOf({ ...data, ...all }, all.ops, all.copies);
 }
@@ -30,7 +33,7 @@ function sceneOf(data, ops, copies) {
   const scene = { ...data, ops, copies, data };
   let first = 0;
   scene.lanes = data.lanes.map((name, number) => {
-    const lane = { name, number, host: name.includes("CPU:"), first, last: first + data.counts[number], copies: [] };
+    const lane = { name, number, host: name.includes("CPU:"), program: data.clock === "hostTime" && !number, first, last: first + data.counts[number], copies: [] };
     first = lane.last;
     return lane;
   });
@@ -53,7 +56,7 @@ function sceneOf(data, ops, copies) {
 export function filteredScene(scene, text, words) {
   const asked = text.toLowerCase().split(/\s+/).filter(Boolean);
   const fits = (said) => asked.every((word) => said.includes(word));
-  const names = scene.lanes.map(({ name }) => name.toLowerCase());
+  const names = scene.lanes.map(({ name }) => `${name}\n${shortInCluster(name)}`.toLowerCase());
   const facts = scene.facts.map(({ op, phase, layer, site }) => [op, words[phase], layer, scene.lines[site]].join("\n").toLowerCase());
   const origin = [];
   const counts = scene.lanes.map(({ first, last }, lane) => {
@@ -67,27 +70,9 @@ export function filteredScene(scene, text, words) {
   return { ...sceneOf({ ...scene.data, counts }, pick(scene.ops, origin), pick(scene.copies, copies)), origin: { op: origin, copy: copies } };
 }
 
-// Converts an op or a copy of a filtered scene to one of the whole scene, and back; undefined if it is filtered out.
-export function toWhole({ origin }, chosen) {
-  return origin && chosen ? mapNumbers(chosen, (number, of) => origin[of][number]) : chosen;
-}
-
-export function fromWhole({ origin }, chosen) {
-  return origin && chosen ? mapNumbers(chosen, (number, of) => origin[of].indexOf(number)) : chosen;
-}
-
-function mapNumbers(chosen, change) {
-  const [[of, number]] = Object.entries(chosen);
-  const changed = change(number, of);
-  return changed >= 0 ? { [of]: changed } : null;
-}
-
-function decoded(packed, Numbers) {
-  if (Uint8Array.fromBase64) return new Numbers(Uint8Array.fromBase64(packed).buffer);
-  const letters = atob(packed);
-  const bytes = new Uint8Array(letters.length);
-  for (let at = 0; at < bytes.length; at++) bytes[at] = letters.charCodeAt(at);
-  return new Numbers(bytes.buffer);
+// Converts an op or a copy of a filtered scene to one of the whole scene.
+export function toWhole({ origin }, { op, copy }) {
+  return op === undefined ? { copy: origin.copy[copy] } : { op: origin.op[op] };
 }
 
 export function factOf(scene, op) {
@@ -209,4 +194,25 @@ export function stopIndex(scene, lane, { op, copy }) {
 export function spanOfStop(scene, { op, copy }) {
   const [columns, number] = op === undefined ? [scene.copies, copy] : [scene.ops, op];
   return [columns.start[number], columns.start[number] + columns.seconds[number]];
+}
+
+// The op or copy of another scene with the same number, and the same device if it has that lane.
+export function sameStop(scene, chosen, other) {
+  const [columns, number, numbers] = chosen.op === undefined ? [scene.copies, chosen.copy, other.copies.seq] : [scene.ops, chosen.op, other.ops.seq];
+  const seq = columns.seq?.[number];
+  if (chosen.op === undefined) return numbers.includes(seq) ? { copy: numbers.indexOf(seq) } : other.longest;
+  const { name } = scene.lanes[laneOf(scene, chosen)];
+  const lane = other.lanes.find((each) => each.name === name);
+  const op = lane ? numbers.subarray(lane.first, lane.last).indexOf(seq) + lane.first : numbers.indexOf(seq);
+  return op >= (lane?.first ?? 0) ? { op } : other.longest;
+}
+
+// The number of the lane of an op, or of the target of a copy.
+export function laneOf(scene, { op, copy }) {
+  return op === undefined ? scene.copies.target[copy] : scene.lanes.findIndex(({ first, last }) => first <= op && op < last);
+}
+
+// Whether a lane has an op and draws it individually.
+export function isOpOf(scene, lane, op) {
+  return scene.lanes[lane].first <= op && op < scene.lanes[lane].last && !opIsFolded(scene, op);
 }

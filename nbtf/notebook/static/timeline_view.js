@@ -1,19 +1,27 @@
-// Makes the timeline interactive, with brush, wheel and keys; each op and copy can be selected, and then describes itself.
+// Makes the timeline interactive, with pointer, wheel and keys: what is in sight, a range with its sums, and the chosen op or
+// copy, which describes itself.
 
 import { h, put } from "./dom.js";
+import { LANES_IN_SIGHT, LaneScroll } from "./lane_scroll.js";
+import { secondsAt } from "./moment.js";
 import { drawPicture, drawing } from "./picture.js";
+import { RangePanel } from "./range_panel.js";
 import { makerOf, newSelection, select } from "./selection.js";
 import { table } from "./table.js";
 import { durationWords } from "./time_scale.js";
+import { dragHandle, followPointer, setBox, sliderAt, swallow } from "./drag_handle.js";
 import { detailSentence, timeline } from "./timeline.js";
-import { copyIsFolded, factOf, filteredScene, fromWhole, opIsFolded, opsIn, spanOfStop, stopIndex, stopOf, stopsOf, timelineScene, toWhole } from "./timeline_scene.js";
+import { sumsOfRange } from "./timeline_range.js";
+import { copyIsFolded, isOpOf, laneOf, sameStop, spanOfStop, stopIndex, stopOf, stopsOf, timelineScene } from "./timeline_scene.js";
+import { rowsOfWindow } from "./timeline_table.js";
+import { matchBeside, matchNumber, searched } from "./timeline_search.js";
 import { WORDS, fill, listed } from "./words.js";
 
 const ZOOM = 1.5;
 const PAN = 0.1;
 const LEAST_WINDOW = 1e-9; // seconds
-const MOST_ROWS = 1000;
 const HANDLE_WIDTH = 24;
+const DRAG = 4; // px that a pressed pointer moves before it selects a range instead of an op
 const FINE_ENOUGH = 0.5; // minimum share of a window that is known exactly; below it, more data is requested
 const ASK_AFTER = 100; // milliseconds, so that a drag sends one request
 const FILTER_AFTER = 150; // milliseconds without further typing
@@ -27,77 +35,118 @@ export const timelineView = {
 class TimelineView {
   constructor(root, data, ui) {
     this.ui = ui;
-    this.whole = this.scene = ui.shared.scene = timelineScene(data);
-    this.window = { from: 0, to: this.scene.seconds };
-    this.chosen = this.scene.longest;
+    this.search = null; // see searched
     this.svg = drawing();
+    this.stage = h("div", null);
+    this.cursor = h("div", { class: "nbtf-time-cursor", "aria-hidden": "true", hidden: "" });
+    this.clocks = [timelineScene(data), ...(data.hostTime ? [timelineScene(data.hostTime)] : [])];
+    this.useScene(this.clocks[0]);
     this.build(root);
+  }
+
+  // Shows a scene in total: all of its time and its first lanes.
+  useScene(scene) {
+    this.chosen = this.scene && this.chosen ? sameStop(this.scene, this.chosen, scene) : scene.longest;
+    this.scene = this.ui.shared.scene = scene;
+    this.window = { from: 0, to: scene.seconds };
+    this.range = null;
+    this.scroll = new LaneScroll(scene.lanes, this.ui.changed);
+    this.lanes = scene.lanes.map((lane) => this.laneStop(lane));
+    if (this.stage.contains(document.activeElement)) this.time.focus(); // keys must not fall back to the notebook
+    this.stage.replaceChildren(...this.lanes, this.scroll.node);
+  }
+
+  // Changes between the clock of the devices and that of the host.
+  changeClock() {
+    const [devices, host] = this.clocks;
+    this.useScene(this.scene === host ? devices : host);
+    this.hostTime.setAttribute("aria-pressed", String(this.scene === host));
+    if (this.search) this.search = { ...this.search, ...searched(this.scene, this.search.text, WORDS.timeline) };
+    this.ui.changed();
   }
 
   build(root) {
     const said = WORDS.timeline;
     const tool = (label, title, onclick, rest = {}) => h("button", { type: "button", title, "aria-label": title, onclick, ...rest }, label);
     this.tabular = tool(said.table, said.table, () => this.toggleTable(), { "aria-pressed": "false" });
-    const tools = [tool("+", said.zoomIn, () => this.zoom(1 / ZOOM)), tool("−", said.zoomOut, () => this.zoom(ZOOM)), tool(said.whole, said.whole, () => this.showAll())];
+    const tools = [
+      tool("+", said.zoomIn, () => this.zoom(1 / ZOOM)), tool("−", said.zoomOut, () => this.zoom(ZOOM)),
+      tool(said.whole, said.whole, () => this.showAll()), tool("⇿", said.selectRange, () => this.selectChosen()),
+    ];
     this.overview = h("div", { class: "nbtf-time-overview", onpointerdown: (event) => this.brushFrom(event) });
     this.brush = h("div", { class: "nbtf-time-brush" });
-    this.handles = ["from", "to"].map((side) => this.handle(side));
-    this.lanes = this.scene.lanes.map((lane) => this.laneStop(lane));
+    this.handles = ["from", "to"].map((side) => this.windowEdge(side));
+    this.selected = new RangePanel({ zoom: () => this.zoomToRange(), clear: () => this.select(null) });
+    this.rangeHandles = ["from", "to"].map((side) => this.rangeEdge(side));
+    this.hostTime = tool(said.hostTime, said.hostTime, () => this.changeClock(), { "aria-pressed": "false", title: said.hostHonest });
+    this.hostTime.hidden = this.clocks.length < 2;
     this.time = h(
       "div",
-      { class: "nbtf-time", role: "group", tabindex: "-1", "aria-label": said.title, onkeydown: (event) => this.press(event), onclick: (event) => this.choose(event) },
-      this.svg, this.overview, this.brush, this.handles, this.lanes,
+      { class: "nbtf-time", role: "group", tabindex: "-1", "aria-label": said.title, onclick: (event) => this.choose(event), onpointerdown: (event) => this.dragFrom(event) },
+      this.svg, this.overview, this.brush, this.handles, this.stage, this.cursor, this.selected.area, this.rangeHandles,
     );
+    this.time.addEventListener("pointermove", (event) => (this.pointer = event.clientX));
+    this.time.addEventListener("pointerleave", () => (this.pointer = null));
     this.time.addEventListener("wheel", (event) => this.wheel(event), { passive: false });
     this.tables = h("div", { class: "nbtf-tables", hidden: "" });
     this.span = h("span", { class: "nbtf-time-span" });
-    this.filter = h("input", { class: "nbtf-time-filter", type: "search", placeholder: said.filter, "aria-label": said.filter, oninput: () => this.filterSoon(), onkeydown: (event) => this.pressInFilter(event) });
-    this.filter.hidden = Boolean(this.scene.detail); // the page lacks most ops of a long recording
-    root.append(h("div", { class: "nbtf-tools" }, tools, this.tabular, this.filter, this.span), this.time, this.tables);
-    root.addEventListener("keydown", (event) => this.pressSlash(event));
-  }
-
-  pressSlash(event) {
-    if (event.key !== "/" || event.target === this.filter || event.ctrlKey || event.metaKey || event.altKey) return;
-    swallow(event);
-    this.filter.focus();
+    this.filter = h("input", { class: "nbtf-time-filter", type: "search", placeholder: said.filter, "aria-label": said.filter, oninput: () => this.searchSoon(), onkeydown: (event) => this.pressInFilter(event) });
+    this.beside = [tool("‹", said.matchBefore, () => this.goToMatch(-1)), tool("›", said.matchAfter, () => this.goToMatch(1))];
+    root.append(h("div", { class: "nbtf-tools" }, tools, this.hostTime, this.tabular, this.filter, this.beside, this.span), this.time, this.selected.panel, h("p", { class: "nbtf-plane-keys" }, said.keys), this.tables);
+    root.addEventListener("keydown", (event) => this.press(event));
   }
 
   pressInFilter(event) {
     event.stopPropagation();
-    if (event.key !== "Escape") return;
+    if (event.key === "Escape") this.clearSearch();
+    if (event.key !== "Enter" || event.isComposing) return;
+    event.preventDefault();
+    this.applySearch();
+    this.goToMatch(event.shiftKey ? -1 : 1);
+  }
+
+  searchSoon() {
+    clearTimeout(this.searchDue);
+    this.searchDue = setTimeout(() => this.applySearch(), FILTER_AFTER);
+  }
+
+  clearSearch() {
     this.filter.value = "";
-    this.applyFilter();
+    this.applySearch();
   }
 
-  filterSoon() {
-    clearTimeout(this.filterDue);
-    this.filterDue = setTimeout(() => this.applyFilter(), FILTER_AFTER);
-  }
-
-  // Shows the matching ops; a matching selection is kept.
-  applyFilter() {
+  // Dims what does not match.
+  applySearch() {
+    clearTimeout(this.searchDue);
     const text = this.filter.value.trim();
-    const chosen = toWhole(this.scene, this.chosen);
-    this.scene = text ? filteredScene(this.whole, text, WORDS.timeline) : this.whole;
-    this.chosen = fromWhole(this.scene, chosen) ?? this.scene.longest;
+    if (text === (this.search?.text ?? "")) return;
+    this.search = text ? { text, ...searched(this.scene, text, WORDS.timeline) } : null;
     this.ui.changed();
   }
 
-  handle(side) {
+  // Chooses the next match in a direction.
+  goToMatch(way) {
+    const lane = this.search && this.scroll.named(this.search.text, way);
+    if (lane) return this.goToLane(lane.number);
+    if (!this.search?.matches.length) return;
+    this.chooseStop(matchBeside(this.scene, this.search, this.chosen, this.window.from, way));
+  }
+
+  windowEdge(side) {
     const name = WORDS.timeline[side === "from" ? "windowBegin" : "windowEnd"];
-    const keys = (event) => {
-      const step = { ArrowLeft: -PAN, ArrowDown: -PAN, ArrowRight: PAN, ArrowUp: PAN }[event.key];
-      if (!step || event.ctrlKey || event.metaKey || event.altKey) return;
-      swallow(event);
-      this.moveEdge(side, this.window[side] + step * (this.window.to - this.window.from));
-    };
-    const drag = (event) => {
-      swallow(event);
-      event.currentTarget.focus();
-      followPointer(event, (move) => this.moveEdge(side, this.momentAt(move, this.parts.whole)));
-    };
-    return h("div", { class: "nbtf-time-handle", role: "slider", tabindex: "0", "aria-label": name, onkeydown: keys, onpointerdown: drag });
+    return this.handle(name, () => this.parts.whole, () => this.window[side], (moment) => this.moveEdge(side, moment));
+  }
+
+  handle(name, scale, value, move, style) {
+    const step = () => PAN * (this.window.to - this.window.from);
+    return dragHandle(name, value, step, move, (event) => this.momentAt(event, scale()), style);
+  }
+
+  rangeEdge(side) {
+    const name = WORDS.timeline[side === "from" ? "rangeBegin" : "rangeEnd"];
+    const limit = side === "from" ? (moment) => Math.min(moment, this.range.to) : (moment) => Math.max(moment, this.range.from);
+    const move = (moment) => this.select({ ...this.range, [side]: limit(this.inside(moment)) });
+    return this.handle(name, () => this.parts.scale, () => this.range[side], move, "nbtf-time-grip");
   }
 
   laneStop({ number, name }) {
@@ -111,26 +160,69 @@ class TimelineView {
     return h("div", { class: "nbtf-time-lane", role: "slider", tabindex: "0", "aria-label": name, "data-lane": number, onkeydown: keys, onfocus: focus });
   }
 
-  // Shows the op that another view has selected, if it matches the filter.
+  // Brings a lane into sight, and the focus onto it.
+  goToLane(number) {
+    this.scroll.bring(number);
+    this.laneToFocus = number;
+    this.ui.changed();
+  }
+
+  // Brings the moment that another view shows into sight.
+  takeMoment() {
+    const { moment } = this.ui.shared;
+    if (!moment || this.moment === moment) return;
+    this.moment = moment;
+    const [at, { from, to }] = [secondsAt(this.scene, moment.seq), this.window];
+    if (at !== null && (at < from || at > to)) this.setWindow(at - (to - from) / 2, at + (to - from) / 2);
+  }
+
+  placeCursor() {
+    const { lanes, scale } = this.parts;
+    const at = this.moment ? secondsAt(this.scene, this.moment.seq) : null;
+    this.cursor.hidden = at === null || at < scale.from || at > scale.to || !lanes.length;
+    if (this.cursor.hidden) return;
+    const last = lanes.at(-1);
+    setBox(this.cursor, scale.inside(at) - 1, lanes[0].y - 8, 2, last.y + last.height - lanes[0].y + 16);
+  }
+
+  // Moves all views to the moment of the chosen op or copy.
+  shareChosen() {
+    select(this, this.ui.shared, this.chosen);
+    const { op, copy } = this.chosen;
+    const seq = op === undefined ? this.scene.copies.seq?.[copy] : this.scene.ops.seq?.[op];
+    if (seq === undefined) return;
+    this.ui.moveTo(seq);
+    this.moment = this.ui.shared.moment;
+  }
+
+  // Shows the op that another view has selected.
   takeSelection() {
     const selection = newSelection(this, this.ui.shared);
-    const chosen = selection?.piece ? fromWhole(this.scene, makerOf(this.whole, selection)) : null;
+    const chosen = selection?.piece ? makerOf(this.scene, selection) : null;
     if (!chosen) return;
     this.chosen = chosen;
     this.bringIntoSight();
   }
 
   draw(width) {
+    this.takeMoment();
     this.takeSelection();
-    if (!this.tables.hidden) return this.tables.replaceChildren(table(this.rows()));
-    const picture = timeline(this.scene, { ...this.window, chosen: this.chosen }, width, WORDS.timeline);
+    if (!this.tables.hidden) return this.tables.replaceChildren(table(rowsOfWindow(this.search?.scene ?? this.scene, this.window)));
+    const picture = timeline(this.scene, { ...this.window, chosen: this.chosen, found: this.search?.scene, lanes: this.scroll.inSight, fine: true }, width, WORDS.timeline);
     this.parts = picture.parts;
     drawPicture(this.svg, picture);
     this.time.setAttribute("aria-label", picture.title);
     this.saySpan();
     this.placeBrush();
+    this.placeRange();
+    this.placeCursor();
     this.askForDetail();
-    this.lanes.forEach((element, number) => this.placeLane(element, number));
+    const places = new Map(this.parts.lanes.map((lane) => [lane.number, lane]));
+    this.lanes.forEach((element, number) => this.placeLane(element, number, places.get(number)));
+    this.scroll.place(this.parts);
+    const { laneToFocus } = this;
+    this.laneToFocus = null;
+    if (laneToFocus !== null && laneToFocus !== undefined) this.lanes[laneToFocus].focus();
   }
 
   // Which part is visible, and how much of it only as density.
@@ -138,9 +230,18 @@ class TimelineView {
     const said = WORDS.timeline;
     const span = fill(said.shown, { from: durationWords(this.window.from), to: durationWords(this.window.to) });
     const dense = this.parts.dense + (this.scene.detail?.summed ?? 0);
-    const { scene, whole } = this;
-    const fits = scene === whole ? [] : [fill(said.fits, { n: scene.ops.start.length, all: whole.ops.start.length })];
+    const fits = this.search ? this.matchWords() : [];
+    for (const button of this.beside) button.hidden = !this.search;
     put(this.span, listed([...fits, span, ...(dense ? [fill(said.density, { n: dense })] : [])]));
+  }
+
+  matchWords() {
+    const { scene, search } = this;
+    const said = WORDS.timeline;
+    const at = matchNumber(search, this.chosen);
+    const place = at < 0 ? [] : [fill(said.matchAt, { k: at + 1, n: search.matches.length })];
+    const count = ({ ops, lanes }) => ops.start.length - (lanes[0]?.program ? lanes[0].last : 0); // the program's are those of the devices
+    return [fill(said.fits, { n: count(search.scene), all: count(scene) }), ...place];
   }
 
   // A page has the visible part of a long recording, and columns for the rest; it requests more when those are too coarse.
@@ -148,11 +249,14 @@ class TimelineView {
     const { detail } = this.scene;
     const { from, to } = this.window;
     if (!detail || this.asked || !this.ui.ask) return;
-    const isInside = from >= detail.from && to <= detail.to;
+    const [first, count] = detail.lanes;
+    const areKnown = this.parts.lanes.every(({ number }) => first <= number && number < first + count);
+    const isInside = areKnown && from >= detail.from && to <= detail.to;
     if (isInside && (!detail.summed || to - from > FINE_ENOUGH * (detail.to - detail.from))) return;
     this.asked = true;
     setTimeout(() => {
-      this.ui.ask({ what: "timeline", ...this.window }).then((data) => this.renew(data), () => {}).finally(() => (this.asked = false));
+      const { first, count } = this.scroll.inSight ?? { first: 0, count: LANES_IN_SIGHT };
+      this.ui.ask({ what: "timeline", ...this.window, lanes: [first, count] }).then((data) => this.renew(data), () => {}).finally(() => (this.asked = false));
     }, ASK_AFTER);
   }
 
@@ -161,7 +265,8 @@ class TimelineView {
     const chosen = this.chosen && spanOfStop(this.scene, this.chosen)[0];
     const isOp = this.chosen?.op !== undefined;
     const lane = isOp && this.scene.lanes.findIndex(({ first, last }) => first <= this.chosen.op && this.chosen.op < last);
-    this.whole = this.scene = timelineScene(data);
+    this.scene = this.ui.shared.scene = timelineScene(data);
+    if (this.search) this.search = { ...this.search, ...searched(this.scene, this.search.text, WORDS.timeline) };
     const columns = isOp ? this.scene.ops : this.scene.copies;
     const at = columns.start.findIndex((start, number) => start === chosen && (isOp ? isOpOf(this.scene, lane, number) : !copyIsFolded(this.scene, number)));
     this.chosen = at < 0 ? this.scene.longest : isOp ? { op: at } : { copy: at };
@@ -180,9 +285,8 @@ class TimelineView {
     });
   }
 
-  placeLane(element, number) {
-    const lane = this.parts.lanes[number];
-    element.hidden = !lane;
+  placeLane(element, number, lane) {
+    if (element.hidden !== !lane) element.hidden = !lane;
     if (!lane) return;
     const { begin, width } = this.parts.scale;
     setBox(element, begin, lane.y, width, lane.height);
@@ -199,9 +303,12 @@ class TimelineView {
     const stops = stopsOf(this.scene, lane);
     const at = this.positionIn(lane);
     const next = at < 0 ? this.firstInSight(stops) : at + step;
-    if (stops[next] === undefined) return;
-    this.chosen = stopOf(stops[next]);
-    select(this, this.ui.shared, toWhole(this.scene, this.chosen));
+    if (stops[next] !== undefined) this.chooseStop(stopOf(stops[next]));
+  }
+
+  chooseStop(stop) {
+    this.chosen = stop;
+    this.shareChosen();
     this.bringIntoSight();
     this.ui.changed();
   }
@@ -213,26 +320,44 @@ class TimelineView {
   bringIntoSight() {
     const [start, end] = spanOfStop(this.scene, this.chosen);
     const { from, to } = this.window;
+    this.scroll.bring(laneOf(this.scene, this.chosen));
     if (start >= from && end <= to) return;
     const wide = to - from;
     this.setWindow(Math.min(start, (start + end - wide) / 2), Math.min(start, (start + end - wide) / 2) + wide);
   }
 
   press(event) {
+    if (event.target === this.filter || event.target === this.scroll.node || event.ctrlKey || event.metaKey || event.altKey) return;
     const wide = this.window.to - this.window.from;
+    const nearer = () => this.zoom(1 / ZOOM, this.pointedMoment());
+    const farther = () => this.zoom(ZOOM, this.pointedMoment());
+    const [back, on] = [() => this.pan(-PAN * wide), () => this.pan(PAN * wide)];
     const actions = {
-      "+": () => this.zoom(1 / ZOOM), "=": () => this.zoom(1 / ZOOM), "-": () => this.zoom(ZOOM), Home: () => this.showAll(),
-      ArrowLeft: () => this.pan(-PAN * wide), ArrowRight: () => this.pan(PAN * wide),
+      "+": nearer, "=": nearer, "-": farther, w: nearer, s: farther, a: back, d: on, Home: () => this.showAll(),
+      ArrowUp: nearer, ArrowDown: farther, ArrowLeft: back, ArrowRight: on,
+      "shift+ArrowLeft": () => this.extendRange(-PAN * wide), "shift+ArrowRight": () => this.extendRange(PAN * wide),
+      m: () => this.selectChosen(), h: () => this.clocks[1] && this.changeClock(), f: () => this.zoomToRange(), "/": () => this.filter.focus(),
     };
-    if (!actions[event.key] || event.ctrlKey || event.metaKey || event.altKey) return;
+    if (this.range) actions.Escape = () => this.select(null);
+    else if (this.search) actions.Escape = () => this.clearSearch();
+    if (this.search) actions.n = () => this.goToMatch(event.shiftKey ? -1 : 1);
+    const key = event.key.length === 1 ? event.key.toLowerCase() : `${event.shiftKey ? "shift+" : ""}${event.key}`;
+    if (!actions[key] || (this.time.hidden && key !== "/")) return;
     swallow(event);
-    actions[event.key]();
+    actions[key]();
+  }
+
+  // The moment below the pointer, about which keys zoom.
+  pointedMoment() {
+    return this.pointer === null || this.pointer === undefined ? undefined : this.momentAt({ clientX: this.pointer }, this.parts.scale);
   }
 
   wheel(event) {
-    if (!event.ctrlKey) return;
+    const across = event.shiftKey ? event.deltaY || event.deltaX : event.deltaX;
+    if (!event.ctrlKey && !event.shiftKey && Math.abs(across) <= Math.abs(event.deltaY)) return this.scroll.wheel(event);
     event.preventDefault();
-    this.zoom(event.deltaY < 0 ? 1 / ZOOM : ZOOM, this.momentAt(event, this.parts.scale));
+    if (event.ctrlKey) this.zoom(event.deltaY < 0 ? 1 / ZOOM : ZOOM, this.momentAt(event, this.parts.scale));
+    else this.pan(across / this.parts.scale.rate);
   }
 
   zoom(factor, about = (this.window.from + this.window.to) / 2) {
@@ -254,20 +379,25 @@ class TimelineView {
   focus({ device, span }) {
     const lane = this.scene.lanes.find(({ name }) => name === device);
     if (span) this.setWindow(span[0] - PAN * (span[1] - span[0]), span[1] + PAN * (span[1] - span[0]));
-    if (lane) this.lanes[lane.number].focus();
+    if (lane) this.goToLane(lane.number);
   }
 
   // A window of the requested width, moved into the scene.
   setWindow(from, to) {
     const wide = Math.min(to - from, this.scene.seconds);
-    const begin = Math.max(0, Math.min(from, this.scene.seconds - wide));
+    const exact = Math.max(0, Math.min(from, this.scene.seconds - wide));
+    const begin = exact < LEAST_WINDOW / 1000 ? 0 : exact; // zooming in and out rounds
     this.window = { from: begin, to: begin + wide };
     this.ui.changed();
   }
 
+  inside(moment) {
+    return Math.max(0, Math.min(moment, this.scene.seconds));
+  }
+
   moveEdge(side, moment) {
     const { from, to } = this.window;
-    const inside = Math.max(0, Math.min(moment, this.scene.seconds));
+    const inside = this.inside(moment);
     const edge = side === "from" ? Math.min(inside, to - LEAST_WINDOW) : Math.max(inside, from + LEAST_WINDOW);
     this.window = { ...this.window, [side]: edge };
     this.ui.changed();
@@ -282,15 +412,81 @@ class TimelineView {
     });
   }
 
+  // Pressing the lanes and moving selects the range in between.
+  dragFrom(event) {
+    this.dragged = false;
+    const { lanes, scale } = this.parts;
+    const box = this.svg.getBoundingClientRect();
+    const [x, y, last] = [event.clientX - box.left, event.clientY - box.top, lanes.at(-1)];
+    if (event.button || !last || x < scale.begin || x > scale.end || y < lanes[0].y || y > last.y + last.height) return;
+    const first = this.momentAt(event, scale);
+    const drag = (move) => {
+      this.dragged ||= Math.abs(move.clientX - event.clientX) >= DRAG;
+      if (!this.dragged) return;
+      this.time.setPointerCapture(move.pointerId);
+      this.select({ from: first, to: this.momentAt(move, this.parts.scale) });
+    };
+    followPointer(event, drag, false);
+  }
+
+  // Selects a range, whose ends may be in any order; null clears it.
+  select(range) {
+    this.range = range && { from: Math.min(range.from, range.to), to: Math.max(range.from, range.to) };
+    this.sums = null;
+    this.ui.changed();
+  }
+
+  // Selects the time of the chosen op or copy, or what is in sight.
+  selectChosen() {
+    const [from, to] = this.chosen ? spanOfStop(this.scene, this.chosen) : [0, 0];
+    this.select(to > from ? { from, to } : this.window);
+  }
+
+  extendRange(seconds) {
+    if (!this.range) this.selectChosen();
+    this.select({ from: this.range.from, to: Math.max(this.range.from, this.inside(this.range.to + seconds)) });
+  }
+
+  // Zooms to the selected range, or to the chosen op or copy.
+  zoomToRange() {
+    if (!this.range) this.selectChosen();
+    const { from, to } = this.range;
+    if (to - from >= LEAST_WINDOW) this.setWindow(from, to);
+  }
+
+  placeRange() {
+    const { range, parts } = this;
+    this.selected.place(range, parts);
+    this.rangeHandles.forEach((handle, number) => {
+      const value = range?.[number ? "to" : "from"];
+      handle.hidden = !range || value < this.window.from || value > this.window.to;
+      if (handle.hidden) return;
+      setBox(handle, parts.scale.inside(value) - HANDLE_WIDTH / 2, parts.lanes[0].y - 30, HANDLE_WIDTH, 24);
+      sliderAt(handle, value, this.scene.seconds, durationWords(value));
+    });
+    if (range && this.sums === null) this.sumUp(range);
+  }
+
+  // The page lacks ops of a long recording: the kernel adds them up.
+  sumUp(range) {
+    this.sums = this.scene.detail ? undefined : sumsOfRange(this.scene, range);
+    this.selected.show(range, this.sums);
+    if (this.sums || !this.ui.ask) return;
+    clearTimeout(this.sumDue);
+    this.sumDue = setTimeout(() => {
+      this.ui.ask({ what: "range", ...range }).then((sums) => this.range === range && this.selected.show(range, sums), () => {});
+    }, ASK_AFTER);
+  }
+
   momentAt(event, scale) {
     return scale.moment(Math.max(scale.begin, Math.min(event.clientX - this.svg.getBoundingClientRect().left, scale.end)));
   }
 
   choose(event) {
     const { op, copy } = event.target.dataset || {};
-    if (op === undefined && copy === undefined) return;
+    if (this.dragged || (op === undefined && copy === undefined)) return;
     this.chosen = op === undefined ? { copy: +copy } : { op: +op };
-    select(this, this.ui.shared, toWhole(this.scene, this.chosen));
+    this.shareChosen();
     this.ui.changed();
   }
 
@@ -301,47 +497,4 @@ class TimelineView {
     this.tabular.setAttribute("aria-pressed", String(shown));
     this.ui.changed();
   }
-
-  rows() {
-    const { scene } = this;
-    const said = WORDS.timeline;
-    const { start, seconds } = scene.ops;
-    const seen = scene.lanes.flatMap((lane) => {
-      const [first, last] = opsIn(scene, lane, this.window);
-      return Array.from({ length: last - first }, (_, at) => ({ op: first + at, lane })).filter(({ op }) => !opIsFolded(scene, op));
-    });
-    const rows = seen.slice(0, MOST_ROWS).map(({ op, lane }) => {
-      const fact = factOf(scene, op);
-      return [fact.op, lane.name, durationWords(start[op]), durationWords(seconds[op]), fact.shape, fact.why, scene.lines[fact.site]];
-    });
-    const columns = [said.op, said.device, { label: said.start, number: true }, { label: said.time, number: true }, said.shape, said.reason, said.code];
-    const left = seen.length - rows.length;
-    return { caption: said.title, columns, rows, notes: left ? [fill(said.moreRows, { n: left })] : [] };
-  }
-}
-
-function isOpOf(scene, lane, op) {
-  return scene.lanes[lane].first <= op && op < scene.lanes[lane].last && !opIsFolded(scene, op);
-}
-
-function sliderAt(element, value, most, words) {
-  for (const [name, figure] of Object.entries({ min: 0, max: most, now: value, text: words })) element.setAttribute(`aria-value${name}`, figure);
-}
-
-function setBox(element, left, top, width, height) {
-  for (const [name, px] of Object.entries({ left, top, width, height })) element.style[name] = `${px}px`;
-}
-
-// Calls back while a pressed pointer moves.
-function followPointer(event, move) {
-  const element = event.currentTarget;
-  element.setPointerCapture(event.pointerId);
-  element.addEventListener("pointermove", move);
-  const end = () => element.removeEventListener("pointermove", move);
-  for (const name of ["pointerup", "pointercancel"]) element.addEventListener(name, end, { once: true });
-}
-
-function swallow(event) {
-  event.preventDefault();
-  event.stopPropagation();
 }

@@ -1,14 +1,16 @@
 // Draws how much each holder has at a step, mark by mark as stills/treemap.py does, and the selected piece.
 
 import { flowed } from "./flow.js";
-import { fitted, rectangle, text, widthOfText } from "./picture.js";
-import { piecesAt } from "./plane_axis.js";
-import { GROUP_FILLS, PLANE } from "./plane_chunks.js";
+import { rectangle, text, widthOfText } from "./picture.js";
+import { pieceCount, piecesAt } from "./plane_axis.js";
+import { PLANE, shortened } from "./plane_chunks.js";
 import { sizeInWords } from "./sizes.js";
+import { sumsOfPieces } from "./snapshot_history.js";
 import { WORDS, fill, grouped } from "./words.js";
 
 const TREEMAP_HEIGHT = 300;
 const TREEMAP_HEAD = 22;
+const MOST_SUMS = 200;
 const TREEMAP_LEAST = 320;
 
 export function treemapLayout(history, asked) {
@@ -17,21 +19,35 @@ export function treemapLayout(history, asked) {
 
 // The complete picture; `boxes` are the pieces with their positions.
 export function treemapMoment({ history, width }, step, chosen = null) {
-  const pieces = piecesAt(history, step);
+  const pieces = history.columns ? largestSums(history, step) : piecesAt(history, step);
   const groups = new Map();
   for (const piece of [...pieces].sort((a, b) => b.size - a.size)) groups.set(piece.group, [...(groups.get(piece.group) ?? []), piece]);
   const order = [...groups].sort(([, a], [, b]) => chargedTo(b) - chargedTo(a));
   const title = fill(WORDS.memoryPicture.whoHolds, { name: history.name });
-  const count = fill(WORDS.memoryPicture.treemapCount, { size: sizeInWords(chargedTo(pieces)), n: pieces.length });
-  const [head, y] = flowed([text(0, 0, title, { size: 15, weight: 650 }), text(0, 0, count, { fill: "soft" })], PLANE.margin, width - PLANE.margin, 28);
+  const count = fill(WORDS.memoryPicture.treemapCount, { size: sizeInWords(chargedTo(pieces)), n: pieceCount(history, step) });
+  const moment = step === history.peak ? [text(0, 0, WORDS.memoryPicture.atPeak, { weight: 600 })] : [];
+  const [head, y] = flowed([text(0, 0, title, { size: 15, weight: 650 }), ...moment, text(0, 0, count, { fill: "soft" })], PLANE.margin, width - PLANE.margin, 28);
   const whole = { x: PLANE.margin, y: y + 16, width: width - 2 * PLANE.margin, height: TREEMAP_HEIGHT };
   const height = whole.y + TREEMAP_HEIGHT + 14;
   const boxes = [];
   const marks = [rectangle(0.5, 0.5, width - 1, height - 1, "", { stroke: "hair", radius: 8 }), ...head];
   squarified(order.map(([, members]) => chargedTo(members)), whole).forEach((box, at) => marks.push(...containerMarks(...order[at], box, boxes)));
-  const frame = boxes.find(({ piece }) => piece === chosen?.piece)?.box;
+  const isChosen = ({ piece }) => chosen?.piece && (piece === chosen.piece || (piece.member && piece.kind === history.kinds[chosen.piece.at]));
+  const frame = boxes.find(isChosen)?.box;
   if (frame) marks.push(rectangle(frame.x - 1, frame.y - 1, frame.width + 2, frame.height + 2, "", { stroke: "focus", strokeWidth: 2, radius: 4 }));
-  return { width, height, title: `${title}: ${count}`, marks, boxes };
+  return { width, height, title: `${title}: ${[...moment.map(({ words }) => words), count].join(" · ")}`, marks, boxes };
+}
+
+// The largest sums of a snapshot's pieces; the others are one box in each group.
+function largestSums(history, step) {
+  const sums = sumsOfPieces(history, step).sort((a, b) => b.size - a.size);
+  const rest = new Map();
+  for (const { group, size, requested } of sums.slice(MOST_SUMS)) {
+    const before = rest.get(group) ?? { group, size: 0, requested: 0, count: 0 };
+    rest.set(group, { ...before, size: before.size + size, requested: before.requested + requested, count: before.count + 1 });
+  }
+  const boxes = [...rest.values()].map((sum) => ({ ...sum, title: fill(WORDS.snapshot.others, { n: sum.count }), shape: "" }));
+  return [...sums.slice(0, MOST_SUMS), ...boxes];
 }
 
 function chargedTo(pieces) {
@@ -77,9 +93,9 @@ function boxMark({ x, y, width, height }, token, rest) {
 
 // The box of a group, with those of its pieces.
 function containerMarks(group, pieces, box, boxes) {
-  const token = GROUP_FILLS[group];
+  const token = group.fill;
   const hasHead = box.width > 90 && box.height > 44;
-  const [name, size] = [WORDS.memoryPicture[group], sizeInWords(chargedTo(pieces))];
+  const [name, size] = [group.name, sizeInWords(chargedTo(pieces))];
   const marks = [boxMark(insetBox(box, 1), "", { stroke: token, strokeWidth: 1.5, radius: 4, title: `${name}: ${size}` })];
   if (hasHead) {
     const figure = text(box.x + box.width - 8, box.y + 16, size, { fill: "soft", weight: 600, anchor: "end" });
@@ -102,7 +118,7 @@ function pieceMarks(piece, token, box) {
   if (box.width > 8 && box.height > 8) marks.push(rectangle(inside.x, inside.y, 4, inside.height, token, { radius: 1.5 }));
   const [size, room] = [sizeInWords(piece.requested), box.width - 16];
   const figures = [`${size}  ${piece.shape}`.trimEnd(), size].map((said) => text(0, 0, said, { fill: "soft", size: 11 }));
-  const names = piece.title.split(" · ").map((part) => text(0, 0, fitted(part, room, 11, 400, true), { size: 11, weight: 600, mono: true }));
+  const names = piece.title.split(" · ").filter(Boolean).map((part) => text(0, 0, shortened(part, room), { size: 11, weight: 600, mono: true }));
   const lines = [...names, ...figures.filter((figure) => widthOfText(figure) <= room).slice(0, 1)]; // figures are never cut
   lines.forEach((mark, at) => {
     const y = box.y + 16 + 15 * at;

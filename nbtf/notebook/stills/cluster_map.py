@@ -13,9 +13,9 @@ from nbtf.notebook.stills.device_facts import DeviceFacts
 from nbtf.notebook.stills.device_grid import GAP, SQUARE, count_per_row, drawn_square
 from nbtf.notebook.stills.flow import flowed
 from nbtf.notebook.stills.lanes import bytes_in_words
-from nbtf.notebook.stills.marks import Group, Mark, Picture, Text, framed
+from nbtf.notebook.stills.marks import WIDTH, Group, Mark, Picture, Text, framed
 
-WIDTH, _MARGIN, _NARROWEST = 960.0, 16.0, 288.0
+_MARGIN, _NARROWEST = 16.0, 288.0
 _LABELS, _SQUARE = 132.0, 76.0
 """Space for the names of hosts, and the minimum width of a square, in px."""
 
@@ -67,7 +67,7 @@ def cluster_map(look: runtime.ClusterLook, width: float = WIDTH, words: Words | 
 def _head(look: runtime.ClusterLook, fills: Sequence[_Fill], simulated: bool, words: Words) -> list[Text]:
     title = filled(words["clusterTitle"], hosts=len(look), n=len(fills))
     texts = [Text(0, 0, title, size=15, weight=650), Text(0, 0, _of(fills), "soft")]
-    return [*texts, *([Text(0, 0, words["simulated"], "soft")] if simulated else [])]
+    return [*texts, *([Text(0, 0, words["simulated"], "soft", required=True)] if simulated else [])]
 
 
 def _fills(host: runtime.HostReport) -> Iterator[_Fill]:

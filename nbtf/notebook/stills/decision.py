@@ -11,9 +11,8 @@ from nbtf.notebook import catalogue
 from nbtf.notebook.catalogue import filled
 from nbtf.notebook.stills.flow import flowed
 from nbtf.notebook.stills.glyphs import fitted
-from nbtf.notebook.stills.marks import Line, Mark, Picture, Rectangle, Text, framed
+from nbtf.notebook.stills.marks import WIDTH, Line, Mark, Picture, Rectangle, Text, framed
 
-WIDTH = 960.0
 _MARGIN, _INSIDE = 16.0, 12.0
 _HEIGHT, _BESIDE, _BELOW = 50.0, 26.0, 18.0
 """Size of a box, and of the arrow to the next one beside or below it, in px."""
@@ -25,6 +24,8 @@ _QUESTIONS = {
     "%%device": "byCell",
     "default device": "byDefault",
     "strategy": "byStrategy",
+    "dataset": "byDataset",
+    "call": "byCall",
     "machine": "here",
     "soft placement": "softPlacement",
     "lowest-numbered GPU": "lowest",
@@ -35,7 +36,7 @@ _QUESTIONS = {
 }
 """The label of each rule; an unknown rule is shown by its own name."""
 
-_ASKED_BY = ("tf.device", "%%device", "default device", "strategy")
+_ASKED_BY = ("tf.device", "%%device", "default device", "strategy", "dataset", "call")
 _ABOUT = re.compile(r"(?:Has|Where is) (\S+) ")
 """Finds the op or the dtype in a question."""
 
@@ -130,7 +131,7 @@ def decision(
     facts = [
         Text(0, 0, op, weight=600, mono=True),
         Text(0, 0, f"{list(explanation.shape)} {explanation.dtype}"),
-        Text(0, 0, filled(words["simulated"], model=model.removesuffix(")")) if model else "", "soft"),
+        Text(0, 0, filled(words["simulated"], model=model.removesuffix(")")) if model else "", "soft", required=True),
     ]
     right, steps = width - _MARGIN, steps_of(explanation.path, words)
     marks, y = flowed(head, _MARGIN, right, 28)

@@ -197,5 +197,5 @@ def _pair_label(ribbons: Sequence[Ribbon], wide: Mapping[tuple[str, str], float]
     width, middle = width_of(words, 11, 600) + 12, (top + bottom) / 2
     x = left + (right - left) * 0.55
     if width + 24 <= right - left:
-        yield Rectangle(x - width / 2, middle - 9, width, 18, "paper", radius=4)
+        yield Rectangle(x - width / 2, middle - 9, width, 18, "paper", radius=4, is_tag=True)
         yield Text(x, middle + 4, words, size=11, weight=600, anchor="middle")

@@ -16,11 +16,10 @@ from nbtf.notebook.stills.device_hosts import between_hosts, drawn_hosts
 from nbtf.notebook.stills.device_rooms import COMPACT, HOST, TALL, drawn_host, drawn_room, main_op
 from nbtf.notebook.stills.flow import flowed
 from nbtf.notebook.stills.lanes import bytes_in_words
-from nbtf.notebook.stills.marks import Line, Mark, Picture, Rectangle, Text, framed
+from nbtf.notebook.stills.marks import WIDTH, Line, Mark, Picture, Rectangle, Text, framed
 from nbtf.notebook.stills.memory_pictures import Still
 from nbtf.notebook.stills.schedule import snapshot_of
 
-WIDTH = 960.0
 _MARGIN, _GAP = 16.0, 12.0
 _FEW, _MANY, _MOST = 6, 8, 16
 _TITLED = 64
@@ -101,7 +100,7 @@ class _Map:
         )
         simulated = any(card.is_simulated for card in facts.cards)
         texts = [Text(0, 0, title, size=15, weight=650), Text(0, 0, counts, "soft")]
-        texts.append(Text(0, 0, words["simulated" if simulated else "exact"], "soft"))
+        texts.append(Text(0, 0, words["simulated" if simulated else "exact"], "soft", required=True))
         marks, self._y = flowed(texts, _MARGIN, self._right, 28)
         self._marks += marks
         self._y += 14

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from nbtf.notebook.catalogue import filled
 from nbtf.notebook.stills.decision import Words, is_as_asked, reason_in_words
@@ -117,7 +118,7 @@ def _work(
     )
     lines = _reason_lines(reason, right - x, 1 if len(device.ops) > 1 and as_asked else 2)
     for number, line in enumerate(lines):
-        yield Text(x, y + 63 + 15 * number, line, reason.fill, 12, reason.weight)
+        yield replace(reason, y=y + 63 + 15 * number, words=line, continues=number > 0)
     if len(lines) == 1:
         yield from _chips([other_op for other_op in device.ops if other_op is not op], x, y + 69, right)
 
@@ -142,10 +143,10 @@ def _chips(ops: list[OpCount], x: float, y: float, right: float) -> Iterator[Mar
         room_left = width_of(f"+ {count_left}", 11) + 4 if count_left > 1 else 0.0
         if x + width + room_left > right:
             if number or width_of(f"+ {count_left}", 11) + x <= right:
-                yield Text(x + 2, y + 12, f"+ {count_left}", "soft", 11)
+                yield Text(x + 2, y + 12, f"+ {count_left}", "soft", 11, continues=number > 0)
             return
-        yield Rectangle(x, y, width, 16, "tint", radius=2)
-        yield Text(x + 5, y + 12, text, size=11, mono=True)
+        yield Rectangle(x, y, width, 16, "tint", radius=2, is_tag=True)
+        yield Text(x + 5, y + 12, text, size=11, mono=True, continues=number > 0)
         x += width + 6
 
 

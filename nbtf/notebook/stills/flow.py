@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from unicodedata import category
@@ -11,6 +12,7 @@ from nbtf.notebook.stills.marks import Text
 
 _GAP = 16.0
 _LINE = 18.0
+_NUMBER, _UNIT = re.compile(r"\d $"), re.compile(r"([KMGT]iB|B|[nµm]?s|%)\b|%")
 _NEVER_FIRST = ("Pe", "Pf", "Po", "Lm")
 """Kinds of characters that cannot begin a line: closing brackets, commas, vowel lengthening marks."""
 
@@ -28,7 +30,7 @@ def flowed(texts: Iterable[Text], begin: float, right: float, y: float) -> tuple
     x = begin
     for text in texts:
         for number, words in enumerate(lines_of(text, right - begin)):
-            new = replace(text, x=x, y=y, words=words)
+            new = replace(text, x=x, y=y, words=words, continues=number > 0)
             if x > begin and (number or x + new.width > right):
                 x, y = begin, y + _LINE
                 new = replace(new, x=x, y=y)
@@ -50,7 +52,23 @@ def lines_of(text: Text, room: float) -> list[str]:
 
 
 def _pieces(words: str) -> Iterator[str]:
-    """Yields the unbreakable parts: words with the following space; Chinese and Japanese characters one by one."""
+    """Yields the unbreakable parts: words with the following space, and a number with its unit."""
+    number = ""
+    for word in _words(words):
+        if number and not _UNIT.match(word):
+            yield number
+            number = ""
+        if _NUMBER.search(word):
+            number += word
+        else:
+            yield number + word
+            number = ""
+    if number:
+        yield number
+
+
+def _words(words: str) -> Iterator[str]:
+    """Yields words with the following space; Chinese and Japanese characters one by one."""
     piece = ""
     for letter in words:
         if is_wide(letter):

@@ -91,7 +91,7 @@ class LaneDrawing:
             yield Rectangle(x, self.y + self.height + 2, end - x, 3, token, radius=1.5)
             room = following - x - 8
             name = words[first.phase] if colours.by_phase else _part_of_line(code_line(first.site), room)
-            text = Text(x, self.y + self.height + 16, name, "soft", 11, halo=True)
+            text = Text(x, self.y + self.height + 16, name, "soft", 11, halo=True, fixed=True)
             if name and text.width <= room:
                 yield text
 
@@ -126,12 +126,13 @@ def have_blocks(pieces: Pieces[Any], scale: Scale) -> Mask:
 
 def density_width(schedule: Schedule, scale: Scale) -> float:
     """Returns the width of the columns that show pieces without a block, in px."""
-    columns = 0
-    for lane in schedule.lanes:
-        pieces = schedule.ops_on(lane), schedule.copies_of(lane)
-        short = [each.at((each.seconds > 0) & ~have_blocks(each, scale)) for each in pieces]
-        columns += len(np.unique(np.concatenate([scale.at_all(each.start) for each in short]).astype(np.int64)))
-    return column_width(columns, scale.width * len(schedule.lanes))
+    columns: list[Integers] = []
+    both: list[tuple[Pieces[Any], Sequence[Integers]]] = [(schedule.ops, [schedule.lanes_of_ops])]
+    for pieces, lanes in (*both, (schedule.copies, schedule.lanes_of_copies)):
+        short = (pieces.seconds > 0) & ~have_blocks(pieces, scale)
+        px = scale.at_all(pieces.start[short]).astype(np.int64)
+        columns += [lane[short] * 2**32 + px for lane in lanes]
+    return column_width(len(np.unique(np.concatenate(columns))), scale.width * len(schedule.lanes))
 
 
 # Copies

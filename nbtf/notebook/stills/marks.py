@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
 from nbtf.notebook.stills.glyphs import width_of
+
+WIDTH = 690.0
+"""Width of a picture, in px: that of a notebook's output in a window of usual size."""
 
 Point: TypeAlias = tuple[float, float]
 
 
 @dataclass(frozen=True, slots=True)
 class Rectangle:
-    """A box; `fill` and `stroke` are tokens, empty for none; the fill `hatch` is diagonal lines."""
+    """A box; `fill` and `stroke` are tokens, empty for none; the fill `hatch` is diagonal lines.
+
+    `is_tag` marks a box that exists for the next text alone: its size is that of the text.
+    """
 
     x: float
     y: float
@@ -26,6 +32,7 @@ class Rectangle:
     opacity: float = 1.0
     dashed: bool = False
     title: str = ""
+    is_tag: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +73,11 @@ class Path:
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """A line of text; `y` is its baseline. `halo` paints paper around the letters, where lines run below them."""
+    """A line of text; `y` is its baseline. `halo` paints paper around the letters, where lines run below them.
+
+    Narrow pages never leave out a `required` text, show a text that `continues` the one before only after all of it,
+    and do not push a `fixed` one, such as a label of an axis, aside.
+    """
 
     x: float
     y: float
@@ -77,6 +88,9 @@ class Text:
     anchor: Literal["start", "middle", "end"] = "start"
     mono: bool = False
     halo: bool = False
+    required: bool = False
+    continues: bool = False
+    fixed: bool = False
 
     @property
     def width(self) -> float:
@@ -102,17 +116,39 @@ Mark: TypeAlias = Rectangle | Boxes | Line | Path | Text | Group
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """A picture: its size in px, a sentence that describes it, and its marks from back to front."""
+    """A picture: its size in px, a sentence that describes it, and its marks from back to front.
+
+    `narrow` is the form to show where the picture is made so narrow that its texts cannot be read; it is scaled to the
+    same proportions.
+    """
 
     width: float
     height: float
     title: str
     marks: tuple[Mark, ...]
+    narrow: Picture | None = None
 
 
 def framed(width: float, height: float, title: str, marks: Iterable[Mark]) -> Picture:
     """Returns a picture with a frame around its marks."""
     return Picture(width, height, title, (Rectangle(0.5, 0.5, width - 1, height - 1, stroke="hair", radius=8), *marks))
+
+
+def lowered(marks: Iterable[Mark], by: float) -> list[Mark]:
+    """Returns marks that many px further down."""
+    return [_lowered(mark, by) for mark in marks]
+
+
+def _lowered(mark: Mark, by: float) -> Mark:
+    if isinstance(mark, Group):
+        return replace(mark, marks=tuple(lowered(mark.marks, by)))
+    if isinstance(mark, Line):
+        return replace(mark, y1=mark.y1 + by, y2=mark.y2 + by)
+    if isinstance(mark, Path):
+        return replace(mark, points=tuple((x, y + by) for x, y in mark.points))
+    if isinstance(mark, Boxes):
+        return replace(mark, sides=tuple((x, y + by, width, height) for x, y, width, height in mark.sides))
+    return replace(mark, y=mark.y + by)
 
 
 def texts_of(marks: tuple[Mark, ...]) -> list[Text]:

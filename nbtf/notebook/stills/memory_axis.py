@@ -6,7 +6,7 @@ from bisect import bisect_right
 from collections.abc import Callable, Sequence
 
 from nbtf import runtime
-from nbtf.notebook.stills.glyphs import fitted, width_of
+from nbtf.notebook.stills.glyphs import fitted
 from nbtf.notebook.stills.marks import Line, Mark, Rectangle, Text
 from nbtf.notebook.stills.memory_bands import Words
 from nbtf.notebook.stills.memory_history import MemoryHistory, Span
@@ -82,13 +82,10 @@ class StepAxis:
             begin, end = self.x(span.first), self.x(span.end)
             if span.phase:
                 marks.append(Rectangle(begin + 0.5, y + 3, end - begin - 1, 4, OF_PHASE[span.phase], radius=2))
-                if width_of(words[span.phase], 11) <= end - begin - 4:
-                    marks.append(Text((begin + end) / 2, y + 20, words[span.phase], "soft", 11, anchor="middle"))
+                name = Text((begin + end) / 2, y + 20, words[span.phase], "soft", 11, anchor="middle", fixed=True)
+                marks += [name] if name.width <= end - begin - 4 else []
             elif span.site is not None:
                 line = fitted(code_line(span.site), end - begin - 8, 11)
-                marks += [Line(begin, y, begin, y + 8, "line"), *_if_any(Text(begin + 4, y + 20, line, "soft", 11))]
+                text = Text(begin + 4, y + 20, line, "soft", 11, fixed=True)
+                marks += [Line(begin, y, begin, y + 8, "line"), *([text] if line else [])]
         return marks
-
-
-def _if_any(text: Text) -> list[Mark]:
-    return [text] if text.words else []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from functools import partial
 
 from nbtf._devices.sizes import gib, part_of
@@ -13,22 +14,23 @@ from nbtf.notebook.stills.memory_bands import COLOURS, LEFT, MARGIN, Band, Words
 from nbtf.notebook.stills.memory_history import MemoryHistory
 
 WIDTH, HEIGHT = 460.0, 330.0
-_BAR = 46.0
+BAR = 46.0
 
 
 class Scale:
-    """Maps addresses to px: the px of the lowest address, and the bytes that fill all `HEIGHT` px."""
+    """Maps addresses to px: the px of the lowest address, and the bytes that fill the whole height."""
 
-    def __init__(self, bottom: float, nbytes: int) -> None:
-        """Stores the px of address 0, and the number of bytes up to the upper edge."""
+    def __init__(self, bottom: float, nbytes: int, height: float = HEIGHT) -> None:
+        """Stores the px of address 0, the number of bytes up to the upper edge, and the height in px."""
         self.bottom: float = bottom
-        self.top: float = bottom - HEIGHT
+        self.top: float = bottom - height
+        self.height: float = height
         self.nbytes: int = nbytes
-        self.least: float = nbytes / HEIGHT
+        self.least: float = nbytes / height
 
     def y(self, address: float) -> float:
         """Returns the px of an address."""
-        return self.bottom - address / self.nbytes * HEIGHT
+        return self.bottom - address / self.nbytes * self.height
 
     def sides(self, band: Band) -> tuple[float, float, float]:
         """Returns the px of a piece's end, of the end of its requested bytes, and of its start."""
@@ -45,18 +47,18 @@ def drawn_chunks(
     for start, size in history.holes(step):
         top, low = max(scale.y(start + size), scale.top), scale.y(start)
         title = f"{words['free']}: {size:,} B"
-        marks.append(Rectangle(left, top, _BAR, low - top, "hatch", opacity=0.45, title=title))
+        marks.append(Rectangle(left, top, BAR, low - top, "hatch", opacity=0.45, title=title))
         labels.append(((top + low) / 2, low - top, words["free"], gib(size), "soft"))
     for band in history.alive(step):
         top, middle, low = scale.sides(band)
-        marks.append(Rectangle(left, top, _BAR, low - top, "paper", title=f"{band.about(words)}: {band.size:,} B"))
+        marks.append(Rectangle(left, top, BAR, low - top, "paper", title=f"{band.about(words)}: {band.size:,} B"))
         if middle - top >= 1:
-            marks.append(Rectangle(left, top, _BAR, middle - top, COLOURS[band.group], opacity=0.35))
+            marks.append(Rectangle(left, top, BAR, middle - top, COLOURS[band.group], opacity=0.35))
         gap = 0.4 if low - middle > 2 else 0.0
-        marks.append(Rectangle(left, middle + gap, _BAR, low - middle - 2 * gap, COLOURS[band.group]))
+        marks.append(Rectangle(left, middle + gap, BAR, low - middle - 2 * gap, COLOURS[band.group]))
         labels.append(((middle + low) / 2, low - middle, band.title(words), gib(band.requested), "ink"))
-    marks.append(Rectangle(left, scale.top, _BAR, HEIGHT, stroke="line"))
-    return marks + _names(labels, left + _BAR + 7, right)
+    marks.append(Rectangle(left, scale.top, BAR, scale.height, stroke="line"))
+    return marks + _names(labels, left + BAR + 7, right)
 
 
 def _names(labels: list[tuple[float, float, str, str, str]], left: float, right: float) -> list[Mark]:
@@ -74,10 +76,19 @@ def _names(labels: list[tuple[float, float, str, str, str]], left: float, right:
 
 
 def shortened(name: str, width: float) -> str:
-    """Returns a name, or as much of it as fits, with an ellipsis after at least four letters."""
+    """Returns a name, or as much of it as fits. Paths lose their beginning, which many names share.
+
+    >>> [shortened("hidden_1/kernel · velocity", width) for width in (200, 150, 70)]
+    ['hidden_1/kernel · velocity', '…kernel · velocity', '…velocity']
+    """
     fit = partial(fitted, width=width, size=11, weight=600, mono=True)
-    first = name.split(" · ")[0]
-    return name if fit(name) == name else first if fit(first) == first else fit(name)
+    ends = [match.end() for match in _PATH.finditer(name)] if "/" in name or "." in name else []
+    candidates = [name, *[f"…{name[end:]}" for end in ends if ":" not in name], name.split(" · ")[0]]
+    return next((text for text in candidates if fit(text) == text), "") or fit(name)
+
+
+_PATH = re.compile(r"[/.](?=[^\W\d])| · ")
+"""Separators of a path such as `model.layers[0].kernel`."""
 
 
 def addresses(scale: Scale, right: float) -> list[Mark]:

@@ -79,7 +79,7 @@ class MemoryHistory:
         self.changes: list[runtime.Allocated | runtime.Freed | runtime.Refused] = [
             event for event in events if isinstance(event, Change) and _is_placed(event, device)
         ]
-        self.lines = lines_of_events(events) if lines is None else lines
+        self.lines: runtime.Lines = lines_of_events(events) if lines is None else lines
         self._moves = sorted([*self.lines.changes.tolist(), *scenes])
         self.in_use, self.pool = _levels(self.changes, self._before)
         self.steps: int = len(self.in_use)

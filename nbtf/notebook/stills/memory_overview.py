@@ -6,11 +6,10 @@ from typing import Any
 
 from nbtf.notebook.catalogue import filled
 from nbtf.notebook.stills.glyphs import fitted, width_of
-from nbtf.notebook.stills.marks import Line, Mark, Path, Picture, Rectangle, Text, framed
+from nbtf.notebook.stills.marks import WIDTH, Line, Mark, Path, Picture, Rectangle, Text, framed
 from nbtf.notebook.stills.memory_bands import MARGIN, Words, picture_words
 from nbtf.notebook.tables import size
 
-WIDTH = 690.0
 """The width that a window of 1024 px leaves."""
 
 MOST = 16
@@ -77,7 +76,8 @@ class _Overview:
         limit = filled(self._words["ofLimit"], limit=size(memory["limit"])) if memory["limit"] else ""
         about, begin = " · ".join(filter(None, [limit, self._card(device)])), figure.x + figure.width + 8
         about = fitted(about, self._right - _CURVE_WIDTH - 12 - begin, 11) or limit
-        self._marks += [Line(MARGIN, top, self._right, top), name, figure, Text(begin, name.y, about, "soft", 11)]
+        card = Text(begin, name.y, about, "soft", 11, required=True)
+        self._marks += [Line(MARGIN, top, self._right, top), name, figure, card]
         self._curve([in_use for _, in_use, _ in device["history"]], top + 4)
         if "map" in device:
             self._chunks(device["map"], y)

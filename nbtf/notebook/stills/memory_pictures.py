@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from itertools import takewhile
 from typing import Any
@@ -12,6 +13,8 @@ from nbtf import runtime
 from nbtf._counts import counted
 from nbtf._devices.lent import FIRST_LENT_REGION
 from nbtf._devices.sites import file_and_line
+from nbtf._own_name import own_name
+from nbtf._runtime.fitting import Maps, fit_of_device
 from nbtf.notebook.device_names import full_name
 from nbtf.notebook.holders.holders import holder_names
 from nbtf.notebook.session import SESSIONS, Session
@@ -22,8 +25,9 @@ from nbtf.notebook.stills.memory_chunks import memory_chunks
 from nbtf.notebook.stills.memory_data import memory_data
 from nbtf.notebook.stills.memory_history import Addresses, MemoryHistory
 from nbtf.notebook.stills.memory_plane import memory_plane
-from nbtf.notebook.stills.memory_refusal import Fits
+from nbtf.notebook.stills.memory_refusal import NO_PIECES, Fits
 from nbtf.notebook.stills.memory_stack import memory_stack
+from nbtf.notebook.stills.out_of_memory import OutOfMemory, out_of_memory
 from nbtf.notebook.stills.schedule import no_recording
 from nbtf.notebook.stills.svg import to_html, to_svg
 from nbtf.notebook.stills.treemap import treemap
@@ -32,8 +36,23 @@ VIEWS = "plane", "stacked", "treemap"
 MOST_EVENTS = 1_000_000
 """Number of a session's events that are replayed to find the state before a cell: two seconds of work."""
 
+MOST_LIVE_EVENTS = 50_000
+"""Number of a session's events that are replayed while a reader waits for the picture of a failed request."""
+
+MOST_LIVE_STEPS = 200
+"""Last memory steps of a device in that picture."""
+
 _SECONDS = 1.0
 """Maximum duration of a search for names."""
+
+_FAILURE_SECONDS = 0.5
+"""Maximum duration of a search for names, and of replays, before a failure is shown."""
+
+_FAILURE_STEPS = 60
+"""Last memory steps of a device in the picture below an error, which the notebook stores."""
+
+_REPLAYED, _RECENT = 30_000, 2000
+"""Maximum number of a session's events that are replayed before a failure is shown, and events searched for it."""
 
 
 class Still:
@@ -94,8 +113,8 @@ def memory_picture(
         raise no_recording(record)
     snapshot, name = record.snapshot(), runtime.without_cuda(device)
     full = _checked(snapshot, name)
-    changes, before = snapshot.memory()[full], record.regions_before(name)
-    history = MemoryHistory(full, _limit(changes, full), changes, before, lines=snapshot.lines())
+    changes, at_start = snapshot.memory()[full], record.regions_before(name)
+    history = MemoryHistory(full, _limit(changes, full), changes, at_start, lines=snapshot.lines())
     if step is not None and not 0 <= step < history.steps:
         raise ValueError(f"Step {step} does not exist. Expected 0 to {history.steps - 1}.")
     return _picture(view, history, step, _fits(record, full), _code_line(), words)
@@ -193,8 +212,18 @@ def _limit(changes: Sequence[runtime.Event], device: str) -> int:
 def _fits(record: runtime.Recording, device: str) -> Fits | None:
     """Returns a function that retries a recording's requests on a device; None if the device no longer exists."""
     short = runtime.short_name(device)
-    is_here = any(each.name == short and each.simulated and each.cuda is None for each in runtime.devices())
-    return partial(record.fits, device=device) if is_here else None
+    gpu = next((each for each in runtime.devices() if each.name == short and each.simulated), None)
+    fits = partial(record.fits, device=device)
+    return None if gpu is None else fits if gpu.cuda is None else _if_possible(fits)
+
+
+def _if_possible(fits: Fits) -> Fits | None:
+    """Returns the function if it can be called: several libraries may use the card, or the first events be lost."""
+    try:
+        fits(None)
+    except (NotImplementedError, ValueError):
+        return None
+    return fits
 
 
 def _picture(
@@ -235,11 +264,37 @@ def picture_of_session(session: Session, name: str, view: str) -> Still:
     if cut:
         raise ValueError(
             f"The first {counted(cut, 'event of the session is', 'events of the session are')} no longer kept. "
-            "To record one cell: with tf.runtime.recording() as record; then tf.notebook.memory_picture(record)."
+            f"To record one cell: with {own_name()}.runtime.recording() as record; then "
+            f"{own_name()}.notebook.memory_picture(record)."
         )
     history, fits = _history_of(session, name)
     step = history.refusals[-1].step if history.refusals else None
     return _picture(view, history, step if view == "plane" else None, fits, session.code_line)
+
+
+def picture_of_failure(session: Session, name: str) -> OutOfMemory | None:
+    """Returns a picture of the last request that a device rejected; None if none is known.
+
+    The picture must appear at once: the search for names and the replays take half a second each at most. After many
+    events, it shows only the memory at the failure.
+
+    Args:
+      session: the session that recorded the failure.
+      name: short name of the device.
+    """
+    recent, full = session.recorder.snapshot(_RECENT), str(full_name(name))
+    refused = [event for event in recent.memory().get(full, []) if isinstance(event, runtime.Refused)]
+    if not refused:
+        return None
+    if recent.heard <= _REPLAYED:
+        history, fits = _history_of(session, name, _FAILURE_SECONDS, _FAILURE_STEPS)
+    else:
+        regions, names = runtime.memory_map(name), _names_on(session, name, _FAILURE_SECONDS)
+        history, fits = MemoryHistory(full, refused[-1].limit, refused[-1:], regions, names, lines=recent.lines()), None
+        if history.in_use[-1] != refused[-1].in_use:
+            return None  # memory was freed after the failure
+    deadline = time.monotonic() + _FAILURE_SECONDS
+    return out_of_memory(history, fits, lambda: time.monotonic() > deadline, code_line=session.code_line)
 
 
 def memory_scenes_of_session(session: Session) -> list[dict[str, Any]]:
@@ -279,14 +334,65 @@ def memory_scenes_of_run(session: Session, run: runtime.Scene, most: int | None 
     return scenes
 
 
-def _history_of(session: Session, name: str) -> tuple[MemoryHistory, Fits | None]:
-    """Returns a device's memory history since the last restart, and a function that retries its requests."""
+def memory_scene_at(
+    session: Session, refused: runtime.Refused, names: Callable[[Sequence[Any]], Addresses]
+) -> dict[str, Any] | None:
+    """Returns the data from which a page draws a device's memory up to a failed request; see `memory_data`.
+
+    After very many events, only the layout at the request is drawn; None if the memory has changed since.
+
+    Args:
+      session: the session that recorded it.
+      refused: the failed request.
+      names: returns the names of what is in use, given the regions at the request.
+    """
+    short, recorder = runtime.short_name(refused.device), session.recorder
+    if recorder.snapshot(0).heard > MOST_LIVE_EVENTS:
+        regions: Any = runtime.memory_map(short)
+        used = sum([chunk.size for region in regions for chunk in region.chunks if chunk.in_use])
+        if used != refused.in_use:
+            return None
+        steps, lines, at_request = [refused], None, regions
+    else:
+        snapshot, is_first = _today(session)
+        changes = [event for event in snapshot.memory().get(refused.device, ()) if event.seq <= refused.seq]
+        at_start = session.recording.regions_before(short) if is_first else ()
+        regions, steps = _last_steps(changes, refused.device, at_start, MOST_LIVE_STEPS)
+        replay = runtime.MemoryReplay(refused.device, regions)
+        for event in steps:
+            replay.take(event)
+        lines, at_request = snapshot.lines(), replay.regions()
+    history = MemoryHistory(refused.device, refused.limit, steps, regions, names(at_request), lines=lines)
+    return memory_data(history, code_line=session.code_line)
+
+
+def _history_of(
+    session: Session, name: str, seconds: float | None = None, most: int | None = None
+) -> tuple[MemoryHistory, Fits | None]:
+    """Returns a device's memory history since the last restart, and a function that retries its requests.
+
+    Args:
+      session: the session that recorded it.
+      name: short name of the device.
+      seconds: maximum duration of the search for names; None is a second.
+      most: number of steps, counted from the last; None returns all.
+    """
     snapshot, is_first = _today(session)
     full, record = str(full_name(name)), session.recording
-    changes, before = snapshot.memory().get(full, []), record.regions_before(name) if is_first else ()
-    scenes, names = [scene.first for scene in session.recorder.scenes], _names_on(session, name)
-    history = MemoryHistory(full, _limit(changes, full), changes, before, names, scenes, snapshot.lines())
-    return history, _fits(record, full) if is_first else None
+    changes, at_start = snapshot.memory().get(full, []), record.regions_before(name) if is_first else ()
+    regions, steps = _last_steps(changes, full, at_start, most)
+    scenes, names = [scene.first for scene in session.recorder.scenes], _names_on(session, name, seconds)
+    history = MemoryHistory(full, _limit(changes, full), steps, regions, names, scenes, snapshot.lines())
+    return history, _fits(record, full) if is_first else _fits_since_restart(session, full)
+
+
+def _fits_since_restart(session: Session, full: str) -> Fits | None:
+    """Returns a function that retries a device's requests since the last restart; None if that is not possible."""
+    scenes = session.recorder.scenes
+    first = next(scene.first for scene in scenes if scene.machine == scenes[-1].machine)
+    snapshot = session.recorder.snapshot()
+    maps: Maps = {full: (first - 1, ())}
+    return _if_possible(lambda limit, without=NO_PIECES: fit_of_device(snapshot, maps, full, limit, without))
 
 
 def picture_of_map(regions: runtime.MemoryMap, session: Session) -> Still:
@@ -302,9 +408,9 @@ def picture_of_map(regions: runtime.MemoryMap, session: Session) -> Still:
     return Still(memory_chunks(MemoryHistory(regions.device, regions.limit, (), regions, names)))
 
 
-def _names_on(session: Session, name: str) -> Addresses:
-    """Returns the holders of a device's pieces, by region and offset."""
-    names, _ = holder_names(session, _SECONDS)
+def _names_on(session: Session, name: str, seconds: float | None = None) -> Addresses:
+    """Returns the holders of a device's pieces, by region and offset, found in at most so many seconds."""
+    names, _ = holder_names(session, _SECONDS if seconds is None else seconds)
     return {piece[1:]: text for piece, text in names.items() if piece[0] == name}
 
 

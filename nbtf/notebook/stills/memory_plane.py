@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from nbtf._devices.sites import file_and_line
 from nbtf._devices.sizes import gib, part_of
 from nbtf.notebook.catalogue import filled
 from nbtf.notebook.stills.flow import flowed, lines_of
 from nbtf.notebook.stills.glyphs import width_of
-from nbtf.notebook.stills.marks import Line, Mark, Path, Picture, Rectangle, Text, framed
+from nbtf.notebook.stills.marks import WIDTH, Line, Mark, Path, Picture, Rectangle, Text, framed
 from nbtf.notebook.stills.memory_axis import CodeLine, StepAxis
 from nbtf.notebook.stills.memory_bands import COLOURS, GROUPS, LEFT, MARGIN, Band, Words, picture_words
 from nbtf.notebook.stills.memory_chunks import HEIGHT, Scale, addresses, drawn_chunks, free_in_words, shortened
@@ -15,7 +17,7 @@ from nbtf.notebook.stills.memory_history import MemoryHistory, Refusal, rounded_
 from nbtf.notebook.stills.memory_refusal import Fits, hints, request_in_words, shortage_in_words, shortage_of
 from nbtf.notebook.stills.palette import text_on
 
-WIDTH, LEAST_WIDTH = 960.0, 560.0
+LEAST_WIDTH = 560.0
 _SIDE = 176.0
 """Width of the cross-section with its names, in px."""
 
@@ -32,6 +34,7 @@ def memory_plane(
     fits: Fits | None = None,
     words: Words | None = None,
     code_line: CodeLine = file_and_line,
+    explained: bool = True,
 ) -> Picture:
     """Returns a picture of memory over time, with the chunks after one step.
 
@@ -42,6 +45,7 @@ def memory_plane(
       fits: tries other limits and deletions for requests that failed.
       words: texts of the sections `timeline` and `memoryPicture`; None uses those of the environment's language.
       code_line: formats a line of the program as text.
+      explained: whether to explain the last request that failed, below the plane.
 
     Raises:
       ValueError: if the step does not exist.
@@ -50,7 +54,8 @@ def memory_plane(
     if step is not None and not 0 <= step <= last:
         raise ValueError(f"Step {step} does not exist. Expected 0 to {last}.")
     shown_step = last if step is None else step
-    return _Plane(history, max(width, LEAST_WIDTH), shown_step, fits, words or picture_words(), code_line).picture()
+    plane = _Plane(history, max(width, LEAST_WIDTH), shown_step, fits, words or picture_words(), code_line)
+    return plane.picture(explained)
 
 
 class _Plane:
@@ -76,14 +81,14 @@ class _Plane:
         self._figures = facts
         self._marks: list[Mark] = [*head, *self._curve()]
 
-    def picture(self) -> Picture:
-        """Returns the complete picture."""
+    def picture(self, explained: bool) -> Picture:
+        """Returns the complete picture; `explained` adds the explanation of the last request that failed."""
         history, scale = self._history, self._scale
         self._frame()
         for band in history.bands:
             self._band(band)
         self._marks += self._axis.spans(history.spans, scale.bottom, self._words, self._code_line)
-        height = round(self._foot() + MARGIN)
+        height = round(self._foot(explained) + MARGIN)
         self._marks += self._figures
         self._scrubber()
         for refusal in history.refusals[-4:]:
@@ -101,8 +106,8 @@ class _Plane:
         title = Text(MARGIN, 28, filled(words["memoryOf"], name=self._history.short_name), size=15, weight=650)
         begin, token = title.x + title.width + 12, "hot" if refused else "soft"
         state = Text(begin + 17, 27, words["outOfMemory" if refused else "ended"], token, 11, 600)
-        pill = Rectangle(begin, 14, state.width + 25, 18, stroke="hot" if refused else "line", radius=9)
-        dot = Rectangle(begin + 7, 20, 6, 6, token, radius=3)
+        pill = Rectangle(begin, 14, state.width + 25, 18, stroke="hot" if refused else "line", radius=9, is_tag=True)
+        dot = Rectangle(begin + 7, 20, 6, 6, token, radius=3, is_tag=True)
         end, right = pill.x + pill.width + 12, self._width - MARGIN
         axes = Text(0, 0, words["axes"], "soft")
         below = end + axes.width > right
@@ -180,7 +185,7 @@ class _Plane:
         is_last = refusal == self._history.refusals[-1]
         if is_last or width <= end - begin:
             x, y = min(begin - 1, self._side - 8 - width), self._curve_top
-            self._marks.append(Rectangle(x, y - 13, width, 17, "hot", radius=3))
+            self._marks.append(Rectangle(x, y - 13, width, 17, "hot", radius=3, is_tag=True))
             self._marks.append(Text(x + 7, y, words, "paper", 11, 650))
         holes = self._history.holes(refusal.step) or [(0, 0)]
         start, size = max(holes, key=lambda hole: (hole[1], -hole[0]))
@@ -202,8 +207,7 @@ class _Plane:
         texts = texts[: max(len(lines_of(lines[0], width)), int((height - 2) // 13))]
         first = y + 4 - 6.5 * (len(texts) - 1)
         return [
-            Text(x, first + 13 * at, words, "hot", 11, text.weight, "middle", halo=text.halo)
-            for at, (text, words) in enumerate(texts)
+            replace(text, y=first + 13 * at, words=words, continues=at > 0) for at, (text, words) in enumerate(texts)
         ]
 
     def _scrubber(self) -> None:
@@ -211,7 +215,7 @@ class _Plane:
         head = ((x - 6, y), (x + 6, y), (x + 6, y + 5), (x, y + 11), (x - 6, y + 5))
         self._marks += [Line(x, self._curve_top, x, y, "ink", 1.5), Path(head, "ink", closed=True)]
 
-    def _foot(self) -> float:
+    def _foot(self, explained: bool) -> float:
         """Draws the legend and the explanation of a failed request; returns the lowest baseline."""
         history, y, x, right = self._history, self._scale.bottom + 40, LEFT, self._width - MARGIN
         drawn = [band for band in history.bands if band.size >= self._scale.least]
@@ -229,7 +233,7 @@ class _Plane:
             note = filled(self._words["foldedPieces"], n=folded, size=gib(int(self._scale.least)))
             y += 18 if x + width_of(note, 11) > right else 0
             self._marks.append(Text(right, y, note, "soft", 11, anchor="end"))
-        return self._detail(history.refusals[-1], y + 12) if history.refusals else y
+        return self._detail(history.refusals[-1], y + 12) if history.refusals and explained else y
 
     def _detail(self, refusal: Refusal, y: float) -> float:
         """Draws the error's sentences, the line, and what would have helped; returns the lowest baseline."""

@@ -6,10 +6,10 @@ import ast
 import re
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from types import MappingProxyType
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from nbtf import runtime
 from nbtf._devices.exhausted import Shortage, shortage
@@ -27,14 +27,14 @@ _SMALL = 100
 _REASONS = {"too large": "tooLarge", "mapped": "mapped", "in pieces": "fragmented"}
 """The text of each reason; the sum of the memory in use needs no further explanation."""
 
-_NONE: Mapping[runtime.Allocated, int] = MappingProxyType({})
+NO_PIECES: Mapping[runtime.Allocated, int] = MappingProxyType({})
 
 
 class Fits(Protocol):
     """Replays all requests through the allocator, as `Recording.fits` does."""
 
-    def __call__(self, limit: int, without: Mapping[runtime.Allocated, int] = _NONE) -> runtime.Fit:
-        """Tries a limit in bytes, with pieces freed before the event with a given number."""
+    def __call__(self, limit: int | None, without: Mapping[runtime.Allocated, int] = NO_PIECES) -> runtime.Fit:
+        """Tries a limit in bytes (None for its own), with pieces freed before the event with a given number."""
         ...
 
 
@@ -65,7 +65,8 @@ def held_before(history: MemoryHistory, refusal: Refusal) -> list[Band]:
 
     def is_before(band: Band) -> bool:
         if band.event is None or not band.event.phase:
-            return band.event is None or band.event.site != refusal.event.site
+            site = None if band.event is None else band.event.site
+            return site is None or site != refusal.event.site
         return band.birth < latest and band.event.holder != "input"
 
     needed, smallest = (WEIGHTS, SLOTS, TEMPORARY), refusal.event.nbytes // _SMALL
@@ -73,7 +74,31 @@ def held_before(history: MemoryHistory, refusal: Refusal) -> list[Band]:
     return [band for band in alive if band.group not in needed and is_before(band)]
 
 
+class Hints(NamedTuple):
+    """What is known about a failed request, as sentences; empty where nothing is known."""
+
+    held_before: str = ""
+    fits: str = ""
+    limit: str = ""
+
+    @property
+    def answer(self) -> str:
+        """What would make the request fit: a deletion or, if none was found, a larger card."""
+        return self.fits or self.limit
+
+
 def hints(history: MemoryHistory, refusal: Refusal, fits: Fits | None, words: Words) -> list[str]:
+    """Returns the sentences of `hints_of` that are not empty."""
+    return [hint for hint in hints_of(history, refusal, fits, words) if hint]
+
+
+def hints_of(
+    history: MemoryHistory,
+    refusal: Refusal,
+    fits: Fits | None,
+    words: Words,
+    is_late: Callable[[], bool] = lambda: False,
+) -> Hints:
     """Returns what is still held from earlier, which deletion would have made the request fit, and which limit.
 
     Hints are tested, not guessed: the requests are replayed through the allocator with each deletion or limit.
@@ -83,20 +108,23 @@ def hints(history: MemoryHistory, refusal: Refusal, fits: Fits | None, words: Wo
       refusal: the failed request.
       fits: replays the requests; None if that is not possible.
       words: texts of the pictures.
+      is_late: returns whether the time for replays is over.
     """
-    live_bands = held_before(history, refusal)
-    rows = (
-        [filled(words["held"], names=_some_titles(live_bands, words), size=gib(_sum(live_bands)))] if live_bands else []
+    live_bands, event = held_before(history, refusal), refusal.event
+    held_bands = (
+        filled(words["held"], names=_some_titles(live_bands, words), size=gib(_sum(live_bands))) if live_bands else ""
     )
-    event = refusal.event
     if fits is None or event not in fits(event.limit).refused:  # the recording comes from a different machine
-        return rows
+        return Hints(held_bands)
+    deletion = ""
     for bands in _deletions(history, live_bands, refusal):
         without = {band.event: event.seq for band in bands if band.event is not None}
-        if event not in fits(event.limit, without).refused:
-            rows.append(_without(bands, words))
+        if is_late():
             break
-    return [*rows, _limit(event.limit, fits, words)]
+        if event not in fits(event.limit, without).refused:
+            deletion = _without(bands, words)
+            break
+    return Hints(held_bands, deletion, "" if is_late() else _limit(event.limit, fits, words))
 
 
 def _deletions(history: MemoryHistory, live_bands: Sequence[Band], refusal: Refusal) -> Iterator[Sequence[Band]]:

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from nbtf import runtime
 from nbtf._locks import computed_once
+from nbtf._own_name import own_name
 from nbtf.notebook.device_names import in_order
 
 SMALLEST_COPY = 4096
@@ -107,7 +108,11 @@ class Pieces(Sequence[_Piece]):
         self, facts: Sequence[_Piece], fact: Integers, start: Numbers, seconds: Numbers, seq: Integers
     ) -> None:
         """Stores columns of equal length."""
-        self.facts, self.fact, self.start, self.seconds, self.seq = facts, fact, start, seconds, seq
+        self.facts: Sequence[_Piece] = facts
+        self.fact: Integers = fact
+        self.start: Numbers = start
+        self.seconds: Numbers = seconds
+        self.seq: Integers = seq
 
     @classmethod
     def of(cls, pieces: Sequence[_Piece]) -> Pieces[_Piece]:
@@ -139,12 +144,18 @@ class Pieces(Sequence[_Piece]):
         return Pieces(self.facts, self.fact[rows], self.start[rows], self.seconds[rows], self.seq[rows])
 
     def of_each(self, look_at: Callable[[_Piece], Any], dtype: Any) -> NDArray[Any]:
-        """Returns a function's value for each piece; the function is called with `facts`."""
-        return np.array([look_at(piece) for piece in self.facts], dtype)[self.fact]
+        """Returns a function's value for each piece; the function is called with the facts that occur."""
+        values = np.zeros(len(self.facts), dtype)
+        values[self._used] = [look_at(piece) for piece in self.distinct()]
+        return values[self.fact]
 
     def distinct(self) -> list[_Piece]:
         """Returns the facts that occur."""
-        return [self.facts[at] for at in np.flatnonzero(np.bincount(self.fact)).tolist()]
+        return [self.facts[at] for at in self._used.tolist()]
+
+    @computed_once
+    def _used(self) -> Integers:
+        return np.flatnonzero(np.bincount(self.fact, minlength=1))[: len(self.fact)]
 
     @property
     def end(self) -> Numbers:
@@ -194,14 +205,28 @@ class Schedule:
 
     @computed_once
     def _by_device(self) -> dict[str, tuple[Pieces[Work], Pieces[Transfer]]]:
-        ops, copies = self.ops, self.copies
+        device, (source, target) = self.lanes_of_ops, self.lanes_of_copies
         return {
-            lane: (
-                ops.at(ops.of_each(lambda work: work.device == lane, bool)),  # noqa: B023  # called at once
-                copies.at(copies.of_each(lambda copy: lane in (copy.source, copy.target), bool)),  # noqa: B023
-            )
-            for lane in self.lanes
+            lane: (self.ops.at(device == number), self.copies.at((source == number) | (target == number)))
+            for number, lane in enumerate(self.lanes)
         }
+
+    @computed_once
+    def lanes_of_ops(self) -> Integers:
+        """The number of each op's lane."""
+        return self.ops.of_each(lambda work: self._numbers[work.device], np.int64)
+
+    @computed_once
+    def lanes_of_copies(self) -> tuple[Integers, Integers]:
+        """The numbers of the lanes from which and to which each copy goes."""
+        of_each, numbers = self.copies.of_each, self._numbers
+        return of_each(lambda copy: numbers[copy.source], np.int64), of_each(
+            lambda copy: numbers[copy.target], np.int64
+        )
+
+    @computed_once
+    def _numbers(self) -> dict[str, int]:
+        return {lane: number for number, lane in enumerate(self.lanes)}
 
     def share(self, pieces: Pieces[Work] | Pieces[Transfer]) -> int:
         """Returns the percentage of the time that one device's pieces take; overlapping pieces count once."""
@@ -244,7 +269,9 @@ def snapshot_of(record: Any) -> runtime.Snapshot:
 
 def no_recording(record: object) -> TypeError:
     """Returns the error for anything that is not a recording."""
-    return TypeError(f"`record` must be a recording from tf.runtime.recording(). Got {record!r} of {type(record)}.")
+    return TypeError(
+        f"`record` must be a recording from {own_name()}.runtime.recording(). Got {record!r} of {type(record)}."
+    )
 
 
 def timed(snapshot: runtime.Snapshot) -> Schedule:
@@ -255,7 +282,8 @@ def timed(snapshot: runtime.Snapshot) -> Schedule:
 def schedule_of(work: runtime.Work, cut: int = 0, traces: Sequence[runtime.Traced] = ()) -> Schedule:
     """Returns what ran and when, from the columns of a recording.
 
-    Modelled and measured times are never mixed: if anything has a modelled start, only modelled times are used.
+    Modelled and measured times are never mixed: if anything has a modelled start, only modelled times are used. Traces
+    of profilers have measured starts.
 
     Args:
       work: the columns of a snapshot.
@@ -263,11 +291,10 @@ def schedule_of(work: runtime.Work, cut: int = 0, traces: Sequence[runtime.Trace
       traces: the traces of a snapshot.
     """
     executed, copied = (_has(work, event) for event in (runtime.OpExecuted, runtime.Copied))
-    stamped = (executed | copied) & ~np.isnan(work.start)
-    is_modelled = bool(stamped.any())
-    timed = stamped if is_modelled else executed | copied
-    ran = work.at(timed)
-    starts = ran.start if is_modelled else _measured_starts(ran)
+    modelled = (executed | copied) & ~np.isnan(work.start) & _is_modelled(work)
+    is_modelled = bool(modelled.any())
+    ran = work.at(modelled if is_modelled else executed | copied)
+    starts = ran.start if len(ran.start) and not np.isnan(ran.start).any() else _measured_starts(ran)
     starts = starts - starts.min(initial=inf)
     ops, copies = _pieces(ran, starts, runtime.OpExecuted, _work), _pieces(ran, starts, runtime.Copied, _transfer)
     return Schedule(
@@ -287,6 +314,13 @@ def _has(work: runtime.Work, event: type[Any], phase: str | None = None) -> Mask
     """Returns which rows come from events of a class, and of a phase if one is given."""
     facts = [isinstance(fact.event, event) and phase in (None, fact.event.phase) for fact in work.facts]
     return np.array(facts, bool)[work.fact]
+
+
+def _is_modelled(work: runtime.Work) -> Mask:
+    """Returns which rows have calculated times."""
+    facts: list[Any] = [fact.event for fact in work.facts]
+    flags = [getattr(event, "modelled", getattr(event, "timing", "") == "modelled") for event in facts]
+    return np.array(flags, bool)[work.fact]
 
 
 def _pieces(

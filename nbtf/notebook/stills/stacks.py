@@ -6,6 +6,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import groupby
 from math import ceil, inf
 
@@ -16,17 +17,50 @@ from nbtf.notebook.stills.palette import OF_PHASE
 from nbtf.notebook.stills.schedule import Numbers, Pieces, Schedule, Transfer, Work
 
 _FAMILIES = {
-    "products": ("wgt", re.compile(r"MatMul|Conv|Einsum|::\w*(mm|mv|dot|conv|attention)")),
+    "products": (
+        "wgt",
+        r"MatMul|Conv|Einsum|::\w*(mm|mv|dot|conv|attention)|::_?(matmul|(bi)?linear)$|gemm|gemv|cutlass|convolve|[wd]grad|flash_|fmha"
+        r"|(?i:mm|mv|dot|linear|attention)Backward",
+    ),
     "reductions": (
         "upd",
-        re.compile(
-            r"^(Sum|Mean|Prod|Max|Min|All|Any|Arg\w+|Cum\w+)$|^(?=\w*$)\w*Pool|::_?(sum|mean|prod|a?max|a?min|all|any|arg|cum|\w*pool)"
-        ),
+        r"^(Sum|Mean|Prod|Max|Min|All|Any|Arg\w+|Cum\w+)$|^(?=\w*$)\w*Pool"
+        r"|::_?(sum|mean|prod|a?max|a?min|all|any|arg|cum|\w*pool|\w*loss|cross_entropy|logsumexp)|reduce_kernel"
+        r"|triton_(red|per)_|(Sum|Mean|Prod|Max|Min|Loss\w*)Backward",
     ),
-    "randoms": ("py", re.compile(r"Random|Multinomial|::(rand|normal|uniform|bernoulli|multinomial|native_dropout)")),
-    "other": ("tmp", re.compile("")),
+    "randoms": (
+        "py",
+        r"Random|Multinomial|::(rand|normal|uniform|bernoulli|multinomial|\w*dropout)|fused_dropout|distribution_"
+        r"|DropoutBackward",
+    ),
+    "norms": (
+        "bwd",
+        r"softmax|SoftMax|SoftmaxBackward|_norm|layer_?norm|batch_?norm|NormBackward|bn_[fb]w|::norm$",
+    ),
+    "copying": (
+        "cpyf",
+        r"^Mem(set|cpy)|direct_copy|CatArray|[Nn]chwTo|[Nn]hwcTo|::(_?copy_?|to|_to_copy|clone|contiguous|cat|stack)$"
+        r"|(Copy|Clone|Cat|Stack|CopySlices)Backward",
+    ),
+    "elementwise": (
+        "fwd",
+        r"elementwise|multi_tensor_apply|triton_poi_|::_?(foreach_)?(add|r?sub|mul|div|neg|abs|exp|log|r?sqrt|pow|square"
+        r"|reciprocal|sin|cos|tanh|sigmoid|\w*[rsg]?elu|silu|mish|erf|hard\w+|softplus|clamp\w*|where|threshold|addc\w+"
+        r"|lerp|eq|ne|[lg][te]|masked_fill|fill|zero|zeros|ones|\w*sgd|\w*adamw?)(_backward)?_?$"
+        r"|(Add|R?sub|Mul|Div|Neg|Abs|Exp|Log|R?sqrt|Pow|Tanh|Sigmoid|\w*[RESG]elu|Silu|Where|Clamp\w*)Backward",
+    ),
+    "other": ("tmp", ""),
 }
-"""The fill of ops if the program has no phases; the first pattern that matches counts."""
+"""The fill of ops if the program has no phases, by pattern of their names; the first pattern that matches counts.
+
+The names are those of TensorFlow ops, PyTorch ops and gradients, and CUDA kernels.
+"""
+
+FAMILIES = tuple(name for name in _FAMILIES if name != "other")
+"""The names of the families, without the one of all other ops."""
+
+_TEMPLATE = re.compile(r"<[^<>]*>")
+"""The arguments of a kernel's template, which name many other functions."""
 
 _PHASES = ("forward", "backward", "update", "input")
 
@@ -66,14 +100,14 @@ class Colouring:
 
     def of(self, work: Work) -> str:
         """Returns the token of an op."""
-        return OF_PHASE.get(work.phase, "tmp") if self.by_phase else _FAMILIES[_family(work.op)][0]
+        return OF_PHASE.get(work.phase, "tmp") if self.by_phase else _FAMILIES[family_of(work.op)][0]
 
     def keys(self) -> list[tuple[str, str]]:
         """Returns the tokens that occur, with their names."""
         if self.by_phase:
             names = {work.phase if work.phase in _PHASES else "other" for work in self.ops}
             return [(name, OF_PHASE.get(name, "tmp")) for name in (*_PHASES, "other") if name in names]
-        names = {_family(work.op) for work in self.ops}
+        names = {family_of(work.op) for work in self.ops}
         return [(name, token) for name, (token, _) in _FAMILIES.items() if name in names]
 
 
@@ -82,8 +116,13 @@ def colouring(schedule: Schedule) -> Colouring:
     return Colouring(schedule.has_phases, tuple(schedule.ops.at(~schedule.ops.folded).distinct()))
 
 
-def _family(op: str) -> str:
-    return next(name for name, (_, pattern) in _FAMILIES.items() if pattern.search(op))
+@lru_cache(4096)
+def family_of(op: str) -> str:
+    """Returns the family of an op, which determines its colour if the program has no phases."""
+    name, remaining = "direct_copy" if "direct_copy" in op else op, -1
+    while remaining:
+        name, remaining = _TEMPLATE.subn("", name)
+    return next(family for family, (_, pattern) in _FAMILIES.items() if re.search(pattern, name))
 
 
 _MOST_COLUMNS = 640
@@ -108,8 +147,9 @@ Spans = Mapping[str, tuple[Numbers, Numbers]]
 
 def spans_of(ops: Pieces[Work], copies: Pieces[Transfer], colours: Colouring) -> Spans:
     """Returns the start and end times of a lane's ops and copies, by token."""
-    tokens = [colours.of(work) for work in ops.facts]
-    pieces = {token: ops.at(np.array([each == token for each in tokens])[ops.fact]) for token in sorted({*tokens})}
+    tokens = sorted({colours.of(work) for work in ops.distinct()})
+    number = ops.of_each(lambda work: tokens.index(colours.of(work)), np.int64)
+    pieces = {token: ops.at(number == at) for at, token in enumerate(tokens)}
     spans = {token: (each.start, np.sort(each.end)) for token, each in (*pieces.items(), (COPIES, copies))}
     return {token: span for token, span in spans.items() if len(span[0])}
 
@@ -158,5 +198,7 @@ def stacked(spans: Spans, scale: Scale, y: float, height: float, step: float = 1
 
 def _levels(shares: Mapping[str, float], height: float, digits: int) -> tuple[tuple[str, float], ...]:
     """Returns the parts of a column from below, in px; sorted, so that equal columns compare equal."""
-    levels = [(token, round(height * min(float(share), 1.0), digits)) for token, share in sorted(shares.items())]
+    loads = {token: min(float(share), 1.0) for token, share in sorted(shares.items())}
+    total = max(sum(loads.values()), 1.0)  # pieces of several colours may overlap
+    levels = [(token, round(height * share / total, digits)) for token, share in loads.items()]
     return tuple((token, size) for token, size in levels if size > 0)

@@ -12,7 +12,9 @@ from collections.abc import Iterable, Iterator
 from math import atan2, cos, isfinite, pi, sin
 from typing import NamedTuple, TypeAlias
 
+from nbtf.notebook.stills.labels import replaced_marks
 from nbtf.notebook.stills.marks import Boxes, Group, Line, Mark, Path, Picture, Rectangle, Text
+from nbtf.notebook.stills.narrow import readable_width, settings
 from nbtf.notebook.stills.palette import TOKENS
 
 _SANS = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif"
@@ -45,8 +47,12 @@ class _Element(NamedTuple):
         return f"{begin}>{self.content}</{self.name}>" if self.content else f"{begin}/>"
 
 
-def to_svg(picture: Picture) -> str:
+def to_svg(picture: Picture, narrow: bool = True) -> str:
     """Returns a picture as SVG text: one element, valid as XML.
+
+    Args:
+      picture: the picture.
+      narrow: whether to add the form that readers see where the picture is too narrow for its texts.
 
     Raises:
       ValueError: if a mark has an unknown colour, or a coordinate is not a number.
@@ -56,14 +62,42 @@ def to_svg(picture: Picture) -> str:
     >>> svg.startswith("<svg "), "a &lt; b" in svg
     (True, True)
     """
-    body = _drawn(picture.marks)
+    forms, rules = _forms(picture) if narrow else ("", "")
+    replaced = replaced_marks(picture) if forms else ()
+    body = _drawn([mark for mark in picture.marks if mark not in replaced])
+    if forms:
+        body = f'<g class="nbtf-wide">{body}<g class="nbtf-keys">{_drawn(replaced)}</g></g>{forms}'
     paper = _drawn([Rectangle(0, 0, picture.width, picture.height, "paper")])
     title, width, height = _escaped(picture.title), _number(picture.width), _number(picture.height)
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" class="nbtf-still" viewBox="0 0 {width} {height}" width="{width}"'
         f' height="{height}" role="img" aria-label="{title}" font-family="{_SANS}"><title>{title}</title>'
-        f"{_style(paper + body)}{_hatch(body)}{paper}{body}</svg>"
+        f"{_style(paper + body, rules)}{_hatch(body)}{paper}{body}</svg>"
     )
+
+
+def _forms(picture: Picture) -> tuple[str, str]:
+    """Returns what is shown instead on narrow pages, hidden where no styles apply, and the rules that show it.
+
+    In an image, the width in these rules is that of the image.
+    """
+    if picture.narrow is not None:
+        inner, width, height = picture.narrow, _number(picture.width), _number(picture.height)
+        sides = f'viewBox="0 0 {_number(inner.width)} {_number(inner.height)}" width="{width}" height="{height}"'
+        form = f'<svg class="nbtf-narrow" display="none" {sides}>{_drawn(inner.marks)}</svg>'
+        rules = ".nbtf-wide{display:none}.nbtf-narrow{display:inline}"
+        return form, f"@media(max-width:{_below(readable_width(picture))}px){{{rules}}}"
+    forms, rules = "", ""
+    for number, setting in enumerate(settings(picture)):
+        forms += f'<g class="nbtf-narrow-{number}" display="none">{_drawn(setting.marks)}</g>'
+        previous = f".nbtf-narrow-{number - 1}{{display:none}}" if number else ""
+        setting_rules = f".nbtf-wide text,.nbtf-keys{{display:none}}{previous}.nbtf-narrow-{number}{{display:inline}}"
+        rules += f"@media(max-width:{_below(setting.most_width)}px){{{setting_rules}}}"
+    return forms, rules
+
+
+def _below(width: float) -> str:
+    return f"{width - 0.01:.2f}"
 
 
 def to_html(picture: Picture) -> str:
@@ -79,8 +113,8 @@ def to_html(picture: Picture) -> str:
     return f"<img alt='{title}' src='data:image/svg+xml,{source}'>"
 
 
-def _style(body: str) -> str:
-    """Returns the colours of the used tokens on dark paper."""
+def _style(body: str, forms: str) -> str:
+    """Returns the colours of the used tokens on dark paper, and the rules for narrow pages."""
     properties = {"fill": "f", "stroke": "s"}
     rules = "".join(
         f".nbtf-still .{letter}-{token}{{{name}:{colour.dark}}}"
@@ -91,7 +125,7 @@ def _style(body: str) -> str:
     return (
         "<style>.nbtf-still text{white-space:pre;font-variant-numeric:tabular-nums}"
         f".nbtf-still [font-family=monospace]{{font-family:{_MONO}}}"
-        f"@media(prefers-color-scheme:dark){{{rules}}}</style>"
+        f"@media(prefers-color-scheme:dark){{{rules}}}{forms}</style>"
     )
 
 

@@ -21,11 +21,10 @@ from nbtf.notebook.stills.lanes import (
     seconds_in_words,
     shape_of,
 )
-from nbtf.notebook.stills.marks import Group, Line, Mark, Path, Picture, Rectangle, Text, framed
+from nbtf.notebook.stills.marks import WIDTH, Group, Line, Mark, Path, Picture, Rectangle, Text, framed
 from nbtf.notebook.stills.schedule import MODELLED, Schedule, Trace, Work, is_host
 from nbtf.notebook.stills.stacks import colouring, spans_of, stacked
 
-WIDTH = 960.0
 _MARGIN = 16.0
 _LABELS = 126.0
 """Minimum width of the column with the names of the lanes."""
@@ -101,8 +100,8 @@ class _Timeline:
         state = Text(begin + 17, 27, words["ended"], "soft", 11, 600)
         self._marks += [
             title,
-            Rectangle(begin, 14, state.width + 25, 18, stroke="line", radius=9),
-            Rectangle(begin + 7, 20, 6, 6, "line", radius=3),
+            Rectangle(begin, 14, state.width + 25, 18, stroke="line", radius=9, is_tag=True),
+            Rectangle(begin + 7, 20, 6, 6, "line", radius=3, is_tag=True),
             state,
         ]
         self._y = 28.0
@@ -110,16 +109,17 @@ class _Timeline:
         if self._schedule.copies:
             keys.append(("cpyf", words["copy"]))
         honest = words["simulated" if self._schedule.clock == MODELLED else "real"]
-        honest_x = begin + state.width + 37
+        about = Text(begin + state.width + 37, 27, honest, "soft", required=True)
+        end = about.x + about.width
         needed = sum(29 + width_of(name, 11) for _, name in keys) - 14
-        if honest_x + width_of(honest, 12) + 20 + needed <= self._right:
-            self._marks.append(Text(honest_x, 27, honest, "soft"))
+        if end + 20 + needed <= self._right:
+            self._marks.append(about)
             self._keys(self._right - needed, keys)
             return
-        if honest_x + width_of(honest, 12) <= self._right:
-            self._marks.append(Text(honest_x, 27, honest, "soft"))
+        if end <= self._right:
+            self._marks.append(about)
         else:
-            self._flow([Text(0, 0, honest, "soft")])
+            self._flow([Text(0, 0, honest, "soft", required=True)])
         self._y += 20
         self._keys(_MARGIN, keys)
 
@@ -231,7 +231,7 @@ class _Timeline:
             x = scale.at(number * step)
             words = seconds_in_words(number * step) if number else "0"
             half = width_of(words, 11) / 2
-            text = Text(max(scale.begin, min(x, self._right - half) - half), top - 9, words, "soft", 11)
+            text = Text(max(scale.begin, min(x, self._right - half) - half), top - 9, words, "soft", 11, fixed=True)
             self._marks.append(Line(x, top - 4, x, bottom))
             if text.begin >= end:
                 self._marks.append(text)
@@ -300,7 +300,7 @@ class _Timeline:
             yield Text(0, 0, of if work.layer else self._words[work.phase])
         if work.output is not None:
             yield Text(0, 0, f"{shape_of(work)} {work.output.dtype}, {bytes_in_words(work.output.nbytes)}")
-        yield Text(0, 0, f"{seconds_in_words(work.seconds)} {self._clock}")
+        yield Text(0, 0, f"{seconds_in_words(work.seconds)} {self._clock}", required=True)
 
     def _because(self, work: Work) -> Iterator[Text]:
         if work.reason is not None:

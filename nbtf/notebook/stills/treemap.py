@@ -9,12 +9,12 @@ from typing import NamedTuple
 from nbtf._devices.sizes import gib
 from nbtf.notebook.catalogue import filled
 from nbtf.notebook.stills.flow import flowed
-from nbtf.notebook.stills.glyphs import fitted
-from nbtf.notebook.stills.marks import Mark, Picture, Rectangle, Text, framed
+from nbtf.notebook.stills.marks import WIDTH, Mark, Picture, Rectangle, Text, framed
 from nbtf.notebook.stills.memory_bands import COLOURS, MARGIN, Band, Words, picture_words
+from nbtf.notebook.stills.memory_chunks import shortened
 from nbtf.notebook.stills.memory_history import MemoryHistory
 
-WIDTH, HEIGHT = 960.0, 300.0
+HEIGHT = 300.0
 _HEAD = 22.0
 
 
@@ -53,14 +53,15 @@ def treemap(
     in_use = _sum(pieces)
     title = filled(words["whoHolds"], name=history.short_name)
     count = filled(words["treemapCount"], size=gib(in_use), n=len(pieces))
-    heads = [Text(0, 0, title, size=15, weight=650), Text(0, 0, count, "soft")]
+    moment = [Text(0, 0, words["atPeak"], weight=600)] if step == history.peak else []
+    heads = [Text(0, 0, title, size=15, weight=650), *moment, Text(0, 0, count, "soft")]
     head, y = flowed(heads, MARGIN, width - MARGIN, 28)
     marks: list[Mark] = [*head]
     area = Box(MARGIN, y + 16, width - 2 * MARGIN, HEIGHT)
     for group, box in zip(order, squarified([_sum(groups[group]) for group in order], area), strict=True):
         marks += _container(group, groups[group], box, words)
     height = area.y + HEIGHT + 14
-    return framed(width, height, f"{title}: {count}", marks)
+    return framed(width, height, f"{title}: {' · '.join([*[each.words for each in moment], count])}", marks)
 
 
 def squarified(sizes: Sequence[int], box: Box) -> list[Box]:
@@ -132,9 +133,7 @@ def _piece(band: Band, token: str, box: Box, words: Words) -> list[Mark]:
         marks.append(Rectangle(inside.x, inside.y, 4, inside.height, token, radius=1.5))
     size, room = gib(band.requested), box.width - 16
     figures = [Text(0, 0, words, "soft", 11) for words in (f"{size}  {band.shape}".rstrip(), size)]
-    lines = [
-        Text(0, 0, fitted(line, room, 11, mono=True), size=11, weight=600, mono=True) for line in name.split(" · ")
-    ]
+    lines = [Text(0, 0, shortened(line, room), size=11, weight=600, mono=True) for line in name.split(" · ")]
     lines += [figure for figure in figures if figure.width <= room][:1]  # figures are never cut
     for at, line in enumerate(lines):
         y = box.y + 16 + 15 * at

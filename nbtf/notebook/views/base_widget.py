@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import zlib
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -52,7 +53,7 @@ class Widget(anywidget.AnyWidget):
 
 
 def parts_of(answer: dict[str, Any]) -> Iterator[bytes]:
-    """Yields an answer in parts that are small enough for one message each."""
-    text = json.dumps(answer, separators=(",", ":"), ensure_ascii=False).encode()
+    """Yields an answer, compressed, in parts that are small enough for one message each."""
+    text = zlib.compress(json.dumps(answer, separators=(",", ":"), ensure_ascii=False).encode(), 1)
     for begin in range(0, len(text), LARGEST_PART):
         yield text[begin : begin + LARGEST_PART]

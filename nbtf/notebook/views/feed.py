@@ -18,14 +18,14 @@ from nbtf.notebook.device_names import device_kind, short
 from nbtf.notebook.holders.holders import holder_names
 from nbtf.notebook.session import Session
 from nbtf.notebook.stills.decision import is_as_asked
+from nbtf.notebook.stills.stacks import FAMILIES, family_of
 from nbtf.notebook.tables import one_line
 from nbtf.notebook.views import chunks, history, scopes, steps
+from nbtf.notebook.views.refusals import Refusals
 from nbtf.notebook.views.step_windows import StepWindows
 
-PHASES = {"": 0, "forward": 0, "backward": 1, "update": 2, "input": 3}
-"""Column in which each phase's ops are counted; ops without a phase count as forward, unknown phases come last."""
-
-OTHERS = 4
+COLUMNS = "forward", "backward", "update", "input", "other", *FAMILIES
+"""The columns in which ops are counted: by phase or, without one, by family; unknown phases count as other."""
 
 SCHEMA = "nbtf-view/1"
 HEARTBEAT = 2.0
@@ -76,6 +76,7 @@ class Feed:
         self._maps: dict[str, tuple[Sequence[Any], float]] = {}
         self._holders: dict[tuple[str, int, int], tuple[object, str | None]] = {}
         self._holders_again = 0.0
+        self.refusals: Refusals = Refusals(session)
 
     def cell_begins(self) -> None:
         """Forgets the labels of code lines, because a cell that runs again has a new number."""
@@ -86,7 +87,7 @@ class Feed:
         return self._seen != self._look(self._session.recorder.snapshot(0, busy).heard, runtime.devices(), busy)
 
     def _look(self, event_count: int, devices: list[runtime.DeviceInfo], busy: bool) -> object:
-        return event_count, devices, busy, self._session.cards.of(devices), _compiling()
+        return event_count, devices, busy, self._session.cards.of(devices), _compiling(), self.refusals.devices
 
     def state(self, busy: bool, is_last: bool = False) -> State:
         """Returns the current state.
@@ -114,6 +115,7 @@ class Feed:
             "ended": is_last,
             "since": self._session.began,
             "columns": steps.COLUMNS,
+            "refused": self.refusals.devices,
         }
         state |= self._of_scope(scopes.ALL, None)
         compiling = _compiling()
@@ -222,6 +224,7 @@ class Feed:
             if event.seq > self._heard_until and isinstance(event, runtime.Allocated | runtime.Freed):
                 changes.setdefault(short(event.device), []).append(event)
         self._phases = _phases(event for event in events if event.seq > self._heard_until)
+        self.refusals.take(event for event in events if event.seq > self._heard_until)
         self._heard_until = max(self._heard_until, events[-1].seq if events else 0)
         accounts = {device: account for device in devices if (account := account_of(device)) is not None}
         for device, account in accounts.items():
@@ -244,7 +247,12 @@ class Feed:
         shown_devices = [device for device in state["devices"] if not only or device["name"] in only]
         maps = self._look_at_maps([device["name"] for device in shown_devices if device["memory"] is not None], fresh)
         limit = chunks.share(len(maps))
+        refusals = {name: scene for name in maps if (scene := self.refusals.scene(name, self._holders)) is not None}
         devices = [device | self._map(device["name"], maps.get(device["name"]), limit) for device in shown_devices]
+        devices = [
+            device | {"refusal": refusals[device["name"]]} if device["name"] in refusals else device
+            for device in devices
+        ]
         return state | {"devices": devices, "only": list(only)}
 
     def _map(self, name: str, regions: Sequence[Any] | None, limit: int) -> State:
@@ -305,12 +313,13 @@ class Feed:
 
 
 def _phases(events: Iterable[runtime.Event]) -> dict[str, list[int]]:
-    """Returns the number of ops of each phase that each device ran, not counting folded ones."""
+    """Returns the number of ops of each phase or family that each device ran, not counting folded ones."""
     phases: dict[str, list[int]] = {}
     for event in events:
         if isinstance(event, runtime.OpExecuted) and not FOLDED.match(event.op):
-            counts = phases.setdefault(short(event.device), [0] * (OTHERS + 1))
-            counts[PHASES.get(event.phase, OTHERS)] += 1
+            counts = phases.setdefault(short(event.device), [0] * len(COLUMNS))
+            column = event.phase or family_of(event.op)
+            counts[COLUMNS.index(column if column in COLUMNS else "other")] += 1
     return phases
 
 

@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nbtf.notebook.stills.schedule import Schedule
+from nbtf._locks import computed_once
+from nbtf.notebook.stills.schedule import Schedule, is_host
 from nbtf.notebook.stills.stacks import Colouring, busy_between, colouring, spans_of
 from nbtf.notebook.views.page_data import CodeLine, packed, timeline_data
 
@@ -24,8 +25,11 @@ SHORTEST_ROW = 1 / 500
 """If there are more, a piece needs this share of the part's length to get a row: about 2 px."""
 
 MOST_COLUMNS = 640
-MOST_SHARES = 12_000
-"""Columns per answer, for the visible part and for the whole together: 3 bytes each."""
+MOST_SHARES = 60_000
+"""Columns per answer, for the visible part and for the whole together: 3 bytes each, most of them zeros."""
+
+MOST_LANES = 24
+"""Devices that a page shows at once; it requests others when they come into sight."""
 
 SHARE_UNIT = 16383
 """Value of a column that one piece fills; a host may copy to four cards at once."""
@@ -48,23 +52,31 @@ class LongTimeline:
         self._start, self._end, self._folded = (
             np.concatenate([getattr(pieces, name) for pieces in both]) for name in ("start", "end", "folded")
         )
+        ops, (source, target) = schedule.lanes_of_ops, schedule.lanes_of_copies
+        self._lane = np.concatenate([ops, source]), np.concatenate([ops, target])
         self._longest_op = schedule.longest.seconds if schedule.longest else 0.0
         self._rows = _rows(schedule, self._colours)
 
-    def data(self, begin: float = 0.0, end: float = float("inf")) -> dict[str, Any]:
+    def data(
+        self, begin: float = 0.0, end: float = float("inf"), lanes: tuple[int, int] = (0, MOST_LANES)
+    ) -> dict[str, Any]:
         """Returns the input of `static/timeline_scene.js`: everything coarsely, and one part in more detail.
 
         Args:
           begin: start of the part, in seconds.
           end: end of the part; it may lie beyond the end of the recording.
+          lanes: number of the first device in sight, and how many are in sight.
         """
         duration = self._schedule.seconds
         window = max(0.0, min(begin, duration)), min(max(end, 0.0), duration)
-        numbers, summed = self._longest_in(window)
+        first, count = max(0, lanes[0]), max(1, min(lanes[1], MOST_LANES))
+        in_sight = range(len(self._schedule.lanes))[first : first + count]
+        numbers, summed = self._longest_in(window, in_sight)
         executed = len(self._schedule.ops)
         ops, copies = numbers[numbers < executed], numbers[numbers >= executed] - executed
         chosen = replace(self._schedule, ops=self._schedule.ops.at(ops), copies=self._schedule.copies.at(copies))
         drawn = _rows(chosen, self._colours)
+        summed_rows = {row: pieces for row, pieces in self._rows.items() if row[0] in in_sight}
         data = timeline_data(chosen, self._code_line, self._colours)
         exchanges = [each for each in self._schedule.exchanges if each.start <= window[1] and each.end >= window[0]]
         return data | {
@@ -72,14 +84,35 @@ class LongTimeline:
             "exchanges": sorted(exchanges, key=lambda each: each.start - each.end)[:MOST_EXCHANGES],
             "folded": self._schedule.folded,
             "unclocked": self._schedule.unclocked,
-            "detail": {"from": window[0], "to": window[1], "summed": summed},
-            "sums": [self._sums(span, columns, drawn) for span, columns in self._spans(window)],
+            "detail": {"from": window[0], "to": window[1], "summed": summed, "lanes": [in_sight.start, len(in_sight)]},
+            "sums": [
+                self._sums(span, columns, summed_rows, drawn) for span, columns in self._spans(window, summed_rows)
+            ],
+            "mean": self._mean,
         }
 
-    def _spans(self, window: Span) -> Iterator[tuple[Span, int]]:
+    @computed_once
+    def _mean(self) -> dict[str, Any]:
+        """How busy the GPUs were on average, by colour; the hosts if there are none."""
+        cards = [number for number, lane in enumerate(self._schedule.lanes) if not is_host(lane)]
+        chosen = cards or range(len(self._schedule.lanes))
+        pieces: dict[str, list[tuple[Numbers, Numbers]]] = {}
+        for (lane, token), row in self._rows.items():
+            if lane in chosen:
+                pieces.setdefault(token, []).append(row)
+        rows = {
+            (0, token): (
+                np.sort(np.concatenate([row[0] for row in each])),
+                np.sort(np.concatenate([row[1] for row in each])),
+            )
+            for token, each in pieces.items()
+        }
+        return self._sums((0.0, self._schedule.seconds), MOST_COLUMNS, rows, {}, max(1, len(chosen)))
+
+    def _spans(self, window: Span, rows: Rows) -> Iterator[tuple[Span, int]]:
         """Yields the part before a window, the window and the part after it, each with its number of columns."""
         duration = self._schedule.seconds
-        column_limit = max(2, min(MOST_COLUMNS, MOST_SHARES // max(1, 2 * len(self._rows))))
+        column_limit = max(2, min(MOST_COLUMNS, MOST_SHARES // max(1, 2 * len(rows))))
         for span in ((0.0, window[0]), window, (window[1], duration)):
             if span[1] > span[0]:
                 yield (
@@ -87,9 +120,11 @@ class LongTimeline:
                     column_limit if span == window else max(1, round(column_limit * (span[1] - span[0]) / duration)),
                 )
 
-    def _longest_in(self, window: Span) -> tuple[NDArray[np.int64], int]:
-        """Returns the numbers of a part's longest pieces, in order, and how many of its other ops are not folded."""
-        inside = np.flatnonzero((self._start <= window[1]) & (self._end >= window[0]) & ~self._folded)
+    def _longest_in(self, window: Span, lanes: range) -> tuple[NDArray[np.int64], int]:
+        """Returns the numbers of a part's longest pieces on some lanes, in order, and the number of its other ops."""
+        is_in_sight = (self._lane[0] >= lanes.start) & (self._lane[0] < lanes.stop)
+        is_in_sight |= (self._lane[1] >= lanes.start) & (self._lane[1] < lanes.stop)
+        inside = np.flatnonzero((self._start <= window[1]) & (self._end >= window[0]) & ~self._folded & is_in_sight)
         numbers, lengths = inside, (self._end - self._start)[inside]
         if len(numbers) > MOST_PIECES:
             longest = np.argpartition(-lengths, MOST_PIECES)[:MOST_PIECES]
@@ -98,21 +133,24 @@ class LongTimeline:
         ops = len(self._schedule.ops)
         return numbers, int((inside < ops).sum() - (numbers < ops).sum())
 
-    def _sums(self, span: Span, columns: int, drawn: Rows) -> dict[str, Any]:
+    def _sums(self, span: Span, columns: int, rows: Rows, drawn: Rows, devices: int = 1) -> dict[str, Any]:
         """Returns how busy each device was in each column of a span, by colour.
 
         Args:
           span: start and end.
           columns: number of columns.
+          rows: all pieces.
           drawn: pieces to leave out, because they have their own rows.
+          devices: number of devices whose pieces are in each row.
         """
         edges: Numbers = np.linspace(*span, columns + 1)
         shares: dict[tuple[int, str], Numbers] = {}
-        for row, pieces in self._rows.items():
+        for row, pieces in rows.items():
             seconds = busy_between(*pieces, edges)
             if row in drawn:
                 seconds -= busy_between(*drawn[row], edges)
-            share = np.rint(np.clip(seconds * columns / (span[1] - span[0]), 0.0, 4.0) * SHARE_UNIT)
+            busy = seconds * columns / (span[1] - span[0] or 1.0) / devices
+            share = np.rint(np.clip(busy, 0.0, 4.0) * SHARE_UNIT)
             if share.any():
                 shares[row] = share
         return {

@@ -20,11 +20,13 @@ from nbtf import runtime
 from nbtf._storage import files
 from nbtf.notebook import catalogue, code_lines
 from nbtf.notebook.stills.device_facts import map_facts
+from nbtf.notebook.stills.marks import Picture
 from nbtf.notebook.stills.memory_pictures import memory_scenes
 from nbtf.notebook.stills.schedule import Schedule, snapshot_of, timed
 from nbtf.notebook.stills.svg import to_svg
 from nbtf.notebook.stills.timeline import timeline
 from nbtf.notebook.views import esm
+from nbtf.notebook.views.host_time import on_host_time
 from nbtf.notebook.views.page_data import map_data, timeline_data
 
 CodeLine = Callable[[runtime.Site], str]
@@ -82,30 +84,43 @@ def page(
     schedule = timed(snapshot)
     if not schedule.lanes:
         raise ValueError(nothing_ran(record, "page"))
-    scene = scene_data(schedule, memory, code_line) | {"map": map_data(map_facts(snapshot, runtime.devices()))}
-    return _html(schedule, scene, code_line)
+    scene = scene_data(snapshot, schedule, memory, code_line) | {
+        "map": map_data(map_facts(snapshot, runtime.devices()))
+    }
+    return html_page(scene, timeline(schedule, code_line=code_line), catalogue.words("timeline")["title"])
 
 
-def scene_data(schedule: Schedule, memory: Sequence[Scene], code_line: CodeLine) -> Scene:
+def scene_data(snapshot: runtime.Snapshot, schedule: Schedule, memory: Sequence[Scene], code_line: CodeLine) -> Scene:
     """Returns the data that the views of a page draw, by name of view (see `static/tabs.js`).
 
     Args:
-      schedule: what ran and when.
+      snapshot: the events.
+      schedule: what ran and when, from `timed`.
       memory: memory data of devices, from `memory_data`.
       code_line: formats a line of the program as text.
     """
     scene: Scene = {"timeline": timeline_data(schedule, code_line)}
+    host_time = on_host_time(snapshot, schedule)
+    if host_time is not None:
+        counts = {"unclocked": 0, "folded": schedule.folded}  # each op is on two lanes
+        scene["timeline"]["hostTime"] = timeline_data(host_time, code_line) | counts
     return scene | ({"memory": list(memory)} if memory else {})
 
 
-def _html(schedule: Schedule, scene: Scene, code_line: CodeLine) -> str:
+def html_page(scene: Scene, picture: Picture, title: str) -> str:
+    """Returns the text of a file that shows a scene.
+
+    Args:
+      scene: the data of the views, by name; see `static/tabs.js`.
+      picture: the picture that readers without scripts see.
+      title: title of the page.
+    """
     modules = esm.in_order("page", "page")
     program, style = f"{esm.joined(modules)}\nshowPage();\n", esm.joined_styles(["frame", *modules])
-    picture = to_svg(timeline(schedule, code_line=code_line))
+    drawing = to_svg(picture)
     language = catalogue.asked_for() or catalogue.ENGLISH
     words = catalogue.translation(language, catalogue.sections_in(program))
-    title = html.escape(catalogue.words("timeline")["title"])
-    styles = " ".join(map(_source, [style, *re.findall(r"<style>([^<]*)</style>", picture)]))
+    styles = " ".join(map(_source, [style, *re.findall(r"<style>([^<]*)</style>", drawing)]))
     policy = (
         f"default-src 'none'; script-src {_source(program)}; style-src {styles}; base-uri 'none'; form-action 'none'"
     )
@@ -113,8 +128,8 @@ def _html(schedule: Schedule, scene: Scene, code_line: CodeLine) -> str:
         f'<!doctype html>\n<html lang="{language.replace("_", "-")}"><head><meta charset="utf-8">'
         f'<meta http-equiv="Content-Security-Policy" content="{policy}">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        f"<title>{title} – nbtf</title>\n<style>{style}</style></head>\n<body>"
-        f'<main class="nbtf-page">{picture}</main>\n'
+        f"<title>{html.escape(title)} – nbtf</title>\n<style>{style}</style></head>\n<body>"
+        f'<main class="nbtf-page">{drawing}</main>\n'
         f'<script type="application/json" id="nbtf-scene">{_inert({"words": words, "scene": scene})}</script>\n'
         f'<script type="module">{program}</script></body></html>\n'
     )

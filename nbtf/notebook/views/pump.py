@@ -188,6 +188,7 @@ class Pump:
         self._models = [model for model in self._models if not model.gone]
         looked_at = [model for model in self._models if model.audience.looking]
         if holders and any(model.maps for model in looked_at):
+            self.feed.refusals.look()
             self.feed.name_holders(HOLDER_SECONDS)
         start = thread_time()  # excludes the search for holders, which would delay the next cell's updates
         if looked_at and self.feed.changed(self.busy):
@@ -276,6 +277,7 @@ class Pump:
                 model.did_not_load()
             self._audience_changed()
         if info.store_history:  # otherwise it is an internal request of the front end, not a cell
+            self.feed.refusals.forget()
             self._for_each(lambda model: model.follow())
         self._wake.set()
 

@@ -14,6 +14,7 @@ from nbtf.notebook.views import esm
 from nbtf.notebook.views.long_timeline import LongTimeline
 from nbtf.notebook.views.page import CodeLine, Scene, scene_data
 from nbtf.notebook.views.page_data import map_data
+from nbtf.notebook.views.range_sums import sums_of_range
 
 MOST_EVENTS = 20_000
 """Ops and copies up to which a page gets the complete recording: half a megabyte."""
@@ -53,8 +54,9 @@ class RecordingAnswers:
 
         Args:
           question: `what` names the request. `"program"`, with a `language`: the view's program, style and words.
-            `"scene"`: the data of its views. `"memory"`: the slow part of that data, marked `coming` in the scene.
-            `"timeline"`: what ran between two moments, `from` and `to`, in seconds.
+            `"scene"`: the data of its views. `"rest"`: the slow part of that data, marked `coming` in the scene.
+            `"timeline"`: what ran between two moments, `from` and `to`, in seconds, on the devices in sight, `lanes`:
+            the number of the first, and how many. `"range"`: the sums of that range.
 
         Raises:
           ValueError: if the question is of another kind.
@@ -64,19 +66,27 @@ class RecordingAnswers:
                 return program_data(language)
             case {"what": "scene"}:
                 return self._scene()
-            case {"what": "memory"}:
+            case {"what": "rest"}:
                 memory = list(self._memory(MOST_STEPS))
-                return {"memory": memory} if memory else {}
-            case {"what": "timeline", "from": int() | float() as begin, "to": int() | float() as end}:
-                return self._long.data(begin, end)
+                return self._map() | ({"memory": memory} if memory else {})
+            case {"what": "timeline", "from": int() | float() as begin, "to": int() | float() as end, **more}:
+                match more.get("lanes"):
+                    case [int(first), int(count)]:
+                        return self._long.data(begin, end, (first, count))
+                    case _:
+                        return self._long.data(begin, end)
+            case {"what": "range", "from": int() | float() as begin, "to": int() | float() as end}:
+                return sums_of_range(self.schedule, begin, end)
             case _:
                 raise ValueError(f"Unknown question {question!r}. Expected a program, a scene or part of a timeline.")
 
     def _scene(self) -> Scene:
-        placed: Scene = {"map": map_data(map_facts(self.snapshot, self._devices))}
         if len(self.snapshot.events) <= MOST_EVENTS:
-            return scene_data(self.schedule, self._memory(None), self._code_line) | placed
-        return {"timeline": self._long.data(), "coming": "memory", "lastSteps": MOST_STEPS} | placed
+            return scene_data(self.snapshot, self.schedule, self._memory(None), self._code_line) | self._map()
+        return {"timeline": self._long.data(), "coming": "rest", "lastSteps": MOST_STEPS}
+
+    def _map(self) -> Scene:
+        return {"map": map_data(map_facts(self.snapshot, self._devices))}
 
     @computed_once
     def _long(self) -> LongTimeline:

@@ -3,37 +3,28 @@
 from __future__ import annotations
 
 from typing import Any
-from urllib.parse import quote
-from uuid import uuid4
 from weakref import WeakKeyDictionary
-from zlib import crc32
 
 from nbtf import runtime
 from nbtf._counts import counted
-from nbtf.notebook import catalogue, code_lines
+from nbtf.notebook import code_lines
 from nbtf.notebook.session import SESSIONS, Session
-from nbtf.notebook.stills.marks import Picture
 from nbtf.notebook.stills.memory_pictures import memory_scenes
 from nbtf.notebook.stills.schedule import snapshot_of
-from nbtf.notebook.stills.svg import to_html, to_svg
 from nbtf.notebook.stills.timeline import timeline
-from nbtf.notebook.views import esm
-from nbtf.notebook.views.audience import outputs_stand_alone
-from nbtf.notebook.views.base_widget import Widget, traitlets
 from nbtf.notebook.views.cell_recording import CellRecording, Span, cell_recording
 from nbtf.notebook.views.page import CodeLine, nothing_ran
-from nbtf.notebook.views.recording_answers import Memory, RecordingAnswers, program_data
+from nbtf.notebook.views.recording_answers import Memory, RecordingAnswers
+from nbtf.notebook.views.scene_view import SceneView
 
 MOST_VIEWS = 32
 """Number of recordings per session that the kernel answers for; pages keep what they have of older ones."""
-
-LOADER = "recording_loader"
 
 Record = runtime.Recording | runtime.Snapshot | CellRecording
 """Anything with ops, copies and memory."""
 
 
-class RecordingView(Widget):
+class RecordingView(SceneView):
     """Shows a recording interactively: a timeline and, for simulated GPUs, the memory step by step.
 
     After `%load_ext nbtf`, a cell that ends with a recording shows the same view. Zoom with the brush, the mouse wheel
@@ -53,13 +44,6 @@ class RecordingView(Widget):
     Recording: 3 ops, 0 copies
     """
 
-    program: Any = traitlets.Unicode().tag(sync=True)
-    """The name of the program that draws it, which a page loads once."""
-    still: Any = traitlets.Unicode().tag(sync=True)
-    """The address of the picture, for pages that have no other copy of it."""
-    about: Any = traitlets.Unicode().tag(sync=True)
-    """The picture's description as text."""
-
     def __init__(self, record: Record) -> None:
         """Shows what has been recorded so far."""
         self.record = record
@@ -67,14 +51,7 @@ class RecordingView(Widget):
         self._answers = RecordingAnswers(*_facts(record, code_line), code_line)
         if not self._answers.schedule.lanes:
             raise ValueError(nothing_ran(record, "view"))
-        self._picture = timeline(self._answers.schedule, code_line=code_line)
-        loader = esm.joined(esm.in_order(LOADER, LOADER))
-        self._esm = f"{loader}\nexport default {{ initialize: awaken, render: renderStill }};\n"
-        script = program_data(catalogue.ENGLISH)["script"]
-        name = uuid4().hex
-        program = f"{crc32(script.encode()):08x}"
-        super().__init__(model_id=name, ident=name, program=program, about=self._picture.title, still=self._address())
-        self.receive(self._answer_page)
+        super().__init__(self._answers.answer, timeline(self._answers.schedule, code_line=code_line))
 
     def __repr__(self) -> str:
         """Returns the number of recorded ops and copies."""
@@ -94,27 +71,6 @@ class RecordingView(Widget):
         """
         is_same = record is self.record or (isinstance(record, CellRecording) and record == self.record)
         return is_same and self.comm is not None and _event_count(record) == self._answers.snapshot.heard
-
-    def _address(self) -> str:
-        """Returns the picture as an address, for outputs that are separate documents without another copy of it."""
-        return f"data:image/svg+xml,{quote(to_svg(self._picture))}" if outputs_stand_alone() else ""
-
-    def _repr_mimebundle_(self, **kwargs: Any) -> Any:
-        """Returns the picture, named so that a page can find it; the widget itself if the page cannot."""
-        picture = bundle_of(self._picture, self.ident) | {"text/plain": repr(self)}
-        if not outputs_stand_alone():
-            return picture, {}
-        inherited: Any = super()
-        data, metadata = inherited._repr_mimebundle_(**kwargs)
-        return data | picture, metadata
-
-    def _answer_page(self, _: Any, content: Any, __: Any) -> None:
-        """Answers a page's question, which may arrive late or on another thread."""
-        match content:
-            case {"kind": "ask", "number": int(number)}:
-                self.post_answer(number, lambda: self._answers.answer(content))
-            case _:
-                pass
 
 
 _VIEWS: WeakKeyDictionary[Session, list[RecordingView]] = WeakKeyDictionary()
@@ -152,12 +108,6 @@ def open_cell(session: Session, device: str = "", times: Span | None = None) -> 
     view = view_of(record, session)
     span = record.span(device, times) if times is not None else None
     return {"kind": "opened", "ident": view.ident, "cell": record.run.cell, "device": device, "span": span}
-
-
-def bundle_of(picture: Picture, name: str) -> dict[str, str]:
-    """Returns a still picture for front ends; its HTML has a name by which the page's program finds it."""
-    named = to_html(picture).replace("<img ", f"<img data-nbtf-recording='{name}' ", 1)
-    return {"image/svg+xml": to_svg(picture), "text/html": named}
 
 
 def _facts(record: Record, code_line: CodeLine) -> tuple[runtime.Snapshot, Memory]:

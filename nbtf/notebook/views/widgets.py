@@ -10,6 +10,7 @@ from uuid import uuid4
 from IPython import display
 
 from nbtf import runtime
+from nbtf._own_name import own_name
 from nbtf.notebook import device_table, memory_table
 from nbtf.notebook.device_names import full_name, require, short
 from nbtf.notebook.session import say
@@ -215,7 +216,7 @@ class MemoryView(View):
         """Creates a view of the given devices, or of all."""
         names = [full_name(device) for device in devices]
         for name in names:
-            require(name, False, "tf.runtime.devices() lists them.")
+            require(name, False, f"{own_name()}.runtime.devices() lists them.")
         super().__init__(tuple(short(name) for name in names if name is not None))
 
     def still(self) -> Picture | None:

@@ -26,8 +26,8 @@ def places() -> None:
         device, reason = anywhere(op, dtypes, machine)
         return _alike(machine, device)[-1], reason._replace(kind="the last one")
 
-    def neighbour(op: Any, dtypes: Any, request: Any, reason: Any, machine: Any) -> Any:
-        device, reason = as_asked(op, dtypes, request, reason, machine)
+    def neighbour(op: Any, dtypes: Any, request: Any, machine: Any) -> Any:
+        device, reason = as_asked(op, dtypes, request, machine)
         alike = _alike(machine, device)
         return alike[alike.index(device) - 1], reason._replace(kind="the one before")
 

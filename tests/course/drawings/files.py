@@ -98,7 +98,7 @@ def speaker(language: str) -> Say:
 
 def svg(lesson: str, language: str) -> str:
     """Returns the content of a drawing's file, with one mark per line for readable diffs."""
-    return _BETWEEN_MARKS.sub(">\n", to_svg(DRAWINGS[lesson](speaker(language)))) + "\n"
+    return _BETWEEN_MARKS.sub(">\n", to_svg(DRAWINGS[lesson](speaker(language)), narrow=False)) + "\n"
 
 
 def link_of(lesson: str) -> str:

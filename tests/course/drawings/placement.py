@@ -25,7 +25,11 @@ _RIGHT = WIDTH - MARGIN
 def start_here(say: Say) -> Picture:
     """Three cells, and four GPUs that work on a computer without any."""
     marks: list[Mark] = []
-    cells = (("the machine", "simulate_gpus(4)"), ("the view", "%devices --live"), ("the work", "tf.matmul(x, x)"))
+    cells = (
+        ("the machine", "simulate_gpus(4)"),
+        ("the view", "%devices --live"),
+        ("the work", "tf.matmul(x, weights)"),
+    )
     for number, (words, line) in enumerate(cells):
         y = 52 + number * 52.0
         marks += frame(MARGIN, y, 200, 42) + label(MARGIN + 12, y + 18, f"{number + 1}", "focus", weight=600)

@@ -33,4 +33,5 @@ STAGES = (
     Stage(15, "PyTorch, watched", "torch_watched", 60),
     Stage(16, "PyTorch's memory", "torch_memory", 60),
     Stage(17, "PyTorch, predicted", "torch_predicted", 90),
+    Stage(18, "TensorFlow, watched", "tensorflow_watched", 60),
 )

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import random
+import re
 from typing import Any
 
 import pytest
 
+import nbtf as tf
 from tests.notebook.conftest import Shell
 from tests.notebook.holders.test_table import in_use, run
 from tests.notebook.holders.test_table import time_enough as time_enough
@@ -115,9 +117,47 @@ def test_weights_and_optimizer_of_a_model_are_two_rows(shell: Shell) -> None:
     assert {
         "model: weights (2 tensors)",
         "model (2 tensors)",
-        "model.compiled.mean_loss: metric state (2 tensors)",
+        "model.mean_loss: metric state (2 tensors)",
     } <= set(holders)
-    assert optimizer == [sum(".optimizer" in row["holder"] for row in table(shell, "--all").rows)]
+    each = [row["holder"] for row in table(shell, "--all").rows]
+    assert optimizer == [sum(".optimizer" in holder or " · " in holder for holder in each)]
+
+
+FIT = (
+    "strategy = tf.distribute.MirroredStrategy()",
+    "with strategy.scope():",
+    "    layers = [tf.keras.layers.Dense(64, name='hidden_1'), tf.keras.layers.Dense(1, name='out')]",
+    "    model = tf.keras.Sequential(layers)",
+    "    model.compile('adam', 'mse', metrics=['mae'])",
+    "model.fit(tf.ones([8, 100]), tf.ones([8, 1]), batch_size=4, verbose=0)",
+    "del layers, strategy",
+)
+
+
+def test_copies_of_a_mirrored_model_are_one_row(shell: Shell) -> None:
+    shell.run("\n".join(FIT))
+
+    rows = table(shell).rows
+
+    weights = next(row for row in rows if row["holder"].startswith("model: weights"))
+    kernels = [part for part in weights["parts"] if part["holder"].startswith("model.layers[0].kernel")]
+    assert "model: weights (4 tensors): 2 × 25.8 KiB, one on each GPU" == weights["holder"]
+    assert [("model.layers[0].kernel: 2 × 25 KiB, one on each GPU", 2 * 25600)] == [
+        (part["holder"], part["nbytes"]) for part in kernels
+    ]
+    of_gpus = [device.in_use for device in tf.runtime.devices() if device.in_use is not None]
+    assert sum(of_gpus) == sum(row["nbytes"] for row in rows)
+    assert ["GPU:0, GPU:1"] == [*{row["device"] for row in rows if row["holder"].startswith("model")}]
+
+
+def test_rows_after_a_fit_name_nothing_inside_of_nbtf(shell: Shell) -> None:
+    shell.run("\n".join(FIT))
+
+    holders = {row["holder"] for row in table(shell, "--all").rows}
+
+    slots = {f"{weight} · {slot}" for weight in ("hidden_1/kernel", "out/bias") for slot in ("momentum", "velocity")}
+    assert slots <= holders
+    assert [] == [holder for holder in holders if re.search(r"compiled|optimizer slot|values\[|\._|<", holder)]
 
 
 def test_text_lists_the_first_tensors_and_says_how_many_more_there_are(shell: Shell) -> None:

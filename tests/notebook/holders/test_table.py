@@ -403,7 +403,7 @@ def test_cell_that_runs_out_of_memory_ends_with_where_to_look(shell: Shell) -> N
     ran = shell.run("%%device GPU:1", "x = tf.ones([1024, 1024, 1024])")
 
     assert isinstance(ran.error, tf.errors.ResourceExhaustedError)
-    assert ran.out.endswith("%gpu_memory --who lists what holds the memory of GPU:1.\n")
+    assert ran.out.endswith("%gpu_memory --who lists what holds the memory of GPU:1. %explain explains the error.\n")
 
 
 def test_cell_that_fails_otherwise_ends_as_it_does(shell: Shell) -> None:
@@ -466,14 +466,16 @@ def test_weights_of_a_model_that_the_user_wrote_are_named_by_its_attributes(shel
     assert SCRATCH == in_use()
 
 
-def test_slots_of_an_optimizer_are_named_by_it(shell: Shell) -> None:
+def test_slots_of_an_optimizer_are_named_by_their_weights(shell: Shell) -> None:
     shell.run(
-        "v = tf.keras.Variable(tf.ones([500, 100]))", "opt = tf.keras.optimizers.SGD(momentum=0.9)", "opt.build([v])"
+        "v = tf.keras.Variable(tf.ones([500, 100]), name='w')",
+        "opt = tf.keras.optimizers.SGD(momentum=0.9)",
+        "opt.build([v])",
     )
     each = {row["holder"] for row in rows(shell, "--all")}
     found = {row["holder"]: row["frees"] for row in rows(shell)}
 
-    assert ({"v", "opt (optimizer slot)"}, {"v", "opt: optimizer state (3 tensors)"}) == (each, set(found))
+    assert ({"v", "w · momentum"}, {"v", "opt: optimizer state (3 tensors)"}) == (each, set(found))
     run(shell, found["opt: optimizer state (3 tensors)"])
     assert ["v"] == [row["holder"] for row in rows(shell)]
 

@@ -20,7 +20,7 @@ from tests.shells import OLD_IPYTHON
         ("%%device GPU:1 --s", ["--soft", "--summary"]),
         ("%device a", ["auto"]),
         ("%placement_log e", ["export"]),
-        ("%placement_log export ", ["csv", "json", "chrome"]),
+        ("%placement_log export ", ["csv", "json", "chrome", "nbtf"]),
         ("%placement_log show --device C", ["CPU:0"]),
         ("%gpu_memory --l", ["--live"]),
         ("%gpu_memory --live G", ["GPU:0", "GPU:1"]),
@@ -48,6 +48,8 @@ def test_every_option_in_the_help_of_a_magic_is_offered(shell: Shell) -> None:
         "%device",
         "%%device",
         "%%needs",
+        "%explain",
+        "%%explain",
     } == set(session.magic_words)
     for magic in session.magic_words:
         options = re.findall(r"^  (?:-\w, )?(--?[\w-]+)", shell.run(f"{magic} --help").out, re.MULTILINE)

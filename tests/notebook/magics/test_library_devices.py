@@ -81,7 +81,10 @@ def test_second_gpu_of_a_card_is_that_card_to_others(
 @pytest.mark.parametrize(
     ("line", "said"),
     [
-        ("GPU:1 --also numpy", "cannot set the device of 'numpy'. Try --also cupy, torch, jax or cupy,torch."),
+        (
+            "GPU:1 --also numpy",
+            "cannot set the device of 'numpy'. Try --also cupy, torch, jax, tensorflow, or several: cupy,torch.",
+        ),
         ("auto --also torch", "--also needs a GPU, for example %%device GPU:1 --also cupy,torch; auto is not a GPU."),
         ("CPU:0 --also torch", "--also needs a real GPU; other libraries cannot use CPU:0."),
     ],
@@ -139,3 +142,21 @@ def test_torch_without_cuda_says_so(
     error = shell.run("%%device GPU:1 --also torch", "1").error
 
     assert "--also torch: this PyTorch has no GPU: it was built without CUDA, or finds no driver" in str(error)
+
+
+def test_tensorflow_opens_its_own_device_scope(
+    shell: Shell, libraries: dict[str, Library], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    library, cards = Library(), [SimpleNamespace(name=f"/device:GPU:{number}") for number in (0, 1)]
+    tensorflow = SimpleNamespace(
+        config=SimpleNamespace(list_logical_devices=lambda kind: cards if kind == "GPU" else []),
+        device=lambda name: library._device(name),
+    )
+    monkeypatch.setitem(sys.modules, "tensorflow", tensorflow)  # type: ignore[arg-type]  # it stands for a module
+    shell.ip.user_ns["scope"] = lambda: library.current
+
+    assert "/device:GPU:1" == shell.run("%%device GPU:1 --also tensorflow", "scope()").result
+    assert 0 == shell.run("scope()").result
+    cards.pop()
+    error = shell.run("%%device GPU:1 --also tensorflow", "1").error
+    assert "%%device: --also tensorflow: this TensorFlow has 1 GPU, but not GPU:1" == str(error)

@@ -14,9 +14,9 @@ FIND_SPEC = importlib.util.find_spec
 
 
 @pytest.fixture
-def without_torch(monkeypatch: pytest.MonkeyPatch) -> None:
+def without_libraries(monkeypatch: pytest.MonkeyPatch) -> None:
     def find_spec(name: str) -> Any:
-        return None if name in ("torch", "other") else FIND_SPEC(name)
+        return None if name in ("tensorflow", "torch", "other") else FIND_SPEC(name)
 
     monkeypatch.setattr(importlib.util, "find_spec", find_spec)
 
@@ -31,12 +31,13 @@ def test_the_cell_runs_where_its_modules_are_installed(shell: Shell) -> None:
     ("modules", "line"),
     [
         ("torch", "PyTorch is not installed, so this cell was not run.\n"),
+        ("tensorflow", "TensorFlow is not installed, so this cell was not run.\n"),
         ("json torch other", "PyTorch and other are not installed, so this cell was not run.\n"),
     ],
-    ids=["one", "two of three"],
+    ids=["one", "TensorFlow", "two of three"],
 )
 def test_the_cell_prints_a_line_where_one_is_missing(
-    without_torch: None, shell: Shell, modules: str, line: str
+    without_libraries: None, shell: Shell, modules: str, line: str
 ) -> None:
     ran = shell.run(f"%%needs {modules}\nimport torch\nnot_run = True")
 
@@ -44,7 +45,7 @@ def test_the_cell_prints_a_line_where_one_is_missing(
     assert "not_run" not in shell.ip.user_ns
 
 
-def test_the_magics_below_it_are_not_run_either(without_torch: None, shell: Shell) -> None:
+def test_the_magics_below_it_are_not_run_either(without_libraries: None, shell: Shell) -> None:
     ran = shell.run("%%needs torch\n%%device GPU:77\n1 / 0")
 
     assert ("PyTorch is not installed, so this cell was not run.\n", None) == (ran.out, ran.error)

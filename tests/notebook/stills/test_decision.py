@@ -31,6 +31,13 @@ LANGUAGES = ("en", *catalogue.LANGUAGES)
 NAMES = re.compile(r"[A-Z]+:\d+|int32|SparseSoftmax\w+", re.ASCII)
 WIDTHS = [320, 640, 690, 960]
 DEVICES = [None, "GPU:0", "GPU:3", "GPU:7", "CPU:0", "CPU:9", "/device:INK:3", "/job:elsewhere/device:GPU:0"]
+SCOPES = [
+    ("explicit scope",),
+    ("replica of a strategy", "1"),
+    ("strategy update",),
+    ("dataset",),
+    ("asked by the call",),
+]
 
 
 class Op:
@@ -43,8 +50,8 @@ class Op:
         return device_type in self.kinds
 
 
-def asked(name: str | None) -> Request | None:
-    return None if name is None else merged(name, None)
+def asked(name: str | None, *reason: str) -> Request | None:
+    return None if name is None else merged(name, None, tf.runtime.Reason(*reason))
 
 
 def reasons() -> Iterator[tuple[str, tf.runtime.Reason]]:
@@ -52,17 +59,17 @@ def reasons() -> Iterator[tuple[str, tf.runtime.Reason]]:
     ops = Op("CPU"), Op("CPU", "GPU")
     for gpus in (0, 1, 4):
         here = Context(simulated_machine(gpus), environ={}).devices
-        for op, scope, cell, default, replica, soft in product(
-            ops, DEVICES, DEVICES[:4], DEVICES[:4], (None, 1), (0, 1)
-        ):
-            settings = here._replace(soft=bool(soft), cell=asked(cell), default=asked(default))
+        for op, scope, cell, default, reason, soft in product(ops, DEVICES, DEVICES[:4], DEVICES[:4], SCOPES, (0, 1)):
+            settings = here._replace(
+                soft=bool(soft), cell=asked(cell, "cell"), default=asked(default, "session default")
+            )
             try:
-                device, reason = place_op(op, [float32], None, asked(scope), replica, settings)
+                device, reason = place_op(op, [float32], None, asked(scope, *reason), settings)
             except (MissingDeviceError, InvalidArgumentError):
                 continue
             yield device.short_name, reason
             yield "CPU:0", on_host(reason, "int32")
-        device, reason = place_op(ops[1], [float32], here.devices[-1], None, None, here)
+        device, reason = place_op(ops[1], [float32], here.devices[-1], None, here)
         yield device.short_name, reason
 
 
@@ -101,7 +108,7 @@ def longer(words: dict[str, str]) -> dict[str, str]:
 def test_the_search_finds_every_rule() -> None:
     rules = {rule.rule for _, reason in WAYS for rule in reason.path}
 
-    places = {"tf.device", "%%device", "default device", "strategy"}
+    places = {"tf.device", "%%device", "default device", "strategy", "dataset", "call"}
     assert places | {"machine", "soft placement", "lowest-numbered GPU", "CPU", "kernel", "variable", "dtype"} == rules
     assert len(WAYS) > 30
 

@@ -113,7 +113,7 @@ def test_widths_of_arrows_are_as_their_bytes(four: MapFacts) -> None:
 
 
 def test_op_that_is_elsewhere_than_asked_is_red_and_explained(four: MapFacts) -> None:
-    texts = texts_of(device_map(four).marks)
+    texts = texts_of(device_map(four, 960).marks)
 
     assert ["asked for GPU:99, soft placement"] == [
         text.words for text in texts if text.fill == "hot" and "asked" in text.words

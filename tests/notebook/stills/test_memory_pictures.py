@@ -135,7 +135,7 @@ def test_figures_of_a_refusal_are_those_of_the_error() -> None:
             error = fragments()
         history = history_of(record, 64 * MIB)
         step = history.refusals[-1].step
-        picture = memory_plane(history, step=step, fits=record.fits)
+        picture = memory_plane(history, 960, step=step, fits=record.fits)
     words = [text.words for text in texts_of(picture.marks)]
     sentence = "8 MiB requested, 48 of 64 MiB in use. 16 MiB are free but not contiguous: the largest block has 4 MiB."
     assert sentence in error

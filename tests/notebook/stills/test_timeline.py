@@ -22,7 +22,7 @@ from nbtf.notebook.stills.lanes import bytes_in_words, seconds_in_words
 from nbtf.notebook.stills.marks import Boxes, Group, Mark, Path, Picture, Rectangle, texts_of
 from nbtf.notebook.stills.palette import FILLS
 from nbtf.notebook.stills.schedule import Schedule, schedule_of, timed
-from nbtf.notebook.stills.stacks import Scale, stacked
+from nbtf.notebook.stills.stacks import Scale, family_of, stacked
 from nbtf.notebook.stills.svg import to_svg
 from nbtf.notebook.stills.timeline import timeline
 from tests.machines import cluster, machine, worker
@@ -287,6 +287,61 @@ def test_without_phases_groups_are_lines_of_the_program(records: dict[str, tf.ru
 
     assert {"products", "reductions", "random numbers", "other"} <= {*said}
     assert any(re.fullmatch(r"line \d+", words) for words in said)
+
+
+OPS_OF_FAMILIES = {
+    "products": """aten::linear aten::addmm aten::bmm aten::matmul aten::convolution aten::cudnn_convolution
+        AddmmBackward0 MmBackward0 ConvolutionBackward0 ScaledDotProductEfficientAttentionBackward0
+        ampere_sgemm_128x64_nn sm90_xmma_gemm_bf16 cutlass_80_tensorop
+        implicit_convolve_sgemm aten::_scaled_dot_product_flash_attention""",
+    "reductions": """aten::sum aten::mean aten::max_pool2d aten::nll_loss_nd aten::cross_entropy_loss SumBackward1
+        NllLossBackward0""",
+    "randoms": "aten::dropout aten::native_dropout aten::randn NativeDropoutBackward0",
+    "norms": """aten::softmax aten::_log_softmax aten::layer_norm aten::native_layer_norm aten::native_batch_norm
+        NativeLayerNormBackward0 LogSoftmaxBackward0 SoftmaxBackward0 bn_fw_tr_1C11_kernel_NCHW""",
+    "copying": """aten::copy_ aten::to aten::clone aten::contiguous aten::cat Memset ToCopyBackward0 CatBackward0
+        nchwToNhwcKernel""",
+    "elementwise": """aten::add aten::add_ aten::mul aten::gelu aten::relu aten::threshold_backward
+        aten::_foreach_addcdiv_ aten::silu aten::zero_ GeluBackward0 ReluBackward0 AddBackward0
+        MulBackward0 triton_poi_fused_add_0""",
+    "other": """aten::view aten::item aten::transpose aten::embedding aten::index ncclDevKernel_AllReduce_Sum AddV2 Relu
+        Softmax Cast""",
+}
+KERNELS_OF_FAMILIES = {
+    "products": [
+        "void cutlass::Kernel2<cutlass_80_simt_sgemm>(T1::Params)",
+        "std::enable_if<!T7, void>::type internal::gemvx::kernel<int>",
+    ],
+    "reductions": ["void at::native::reduce_kernel<512, 1, at::native::ReduceOp<float, at::native::MeanOps<float>>>"],
+    "randoms": ["void at::native::(anonymous namespace)::distribution_elementwise_grid_stride_kernel<float, 4>"],
+    "norms": [
+        "void at::native::(anonymous namespace)::cunn_SoftMaxForward<4>",
+        "void (anonymous namespace)::softmax_warp_forward<float>",
+    ],
+    "copying": [
+        "void at::native::elementwise_kernel<128, 2, at::native::direct_copy_kernel_cuda(at::TensorIteratorBase&)>",
+        "void at::native::(anonymous namespace)::CatArrayBatchedCopy<float>",
+    ],
+    "elementwise": [
+        "void at::native::vectorized_elementwise_kernel<4, at::native::GeluFunctor, std::allocator<std::mean>>"
+    ],
+}
+
+
+@pytest.mark.parametrize("family", list(OPS_OF_FAMILIES))
+def test_ops_and_kernels_of_profilers_have_a_family(family: str) -> None:
+    names = [*OPS_OF_FAMILIES[family].split(), *KERNELS_OF_FAMILIES.get(family, ())]
+
+    assert {name: family for name in names} == {name: family_of(name) for name in names}
+
+
+def test_overlapping_pieces_of_several_colours_stay_in_their_lane() -> None:
+    times = np.array([0.0]), np.array([1.0])
+
+    boxes = [*stacked({"fwd": times, "bwd": times, "cpyf": times}, Scale(0, 30, 1.0), 100.0, 24.0)]
+
+    assert [8.0, 8.0, 8.0] == [height for each in boxes for _, _, _, height in each.sides]
+    assert 100.0 == min(y for each in boxes for _, y, _, _ in each.sides)
 
 
 def test_many_short_ops_have_no_marks_of_their_own() -> None:

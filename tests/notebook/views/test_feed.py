@@ -14,7 +14,7 @@ from nbtf._devices.first_use import Compiling
 from nbtf._runtime.context import CURRENT
 from nbtf.notebook.session import SESSIONS
 from nbtf.notebook.views import feed as feed_module
-from nbtf.notebook.views.feed import Feed
+from nbtf.notebook.views.feed import COLUMNS, Feed
 from tests.clocks import set_clock
 from tests.machines import LOCAL, SCRATCH, machine
 from tests.notebook.conftest import Shell
@@ -224,8 +224,8 @@ def test_state_is_plain_data_of_the_agreed_form(shell: Shell, feed: Feed) -> Non
         "wall": state["wall"],
     }
     of_all = (
-        "schema message rev wall hb lang busy ended since columns scope from heard ops devices copies small path words"
-        " steps cut cells only"
+        "schema message rev wall hb lang busy ended since columns refused scope from heard ops devices copies small"
+        " path words steps cut cells only"
     )
     assert of_all.split() == list(state)
     of_device = (
@@ -299,12 +299,23 @@ def test_ops_since_the_last_look_are_counted_by_phase(shell: Shell, feed: Feed) 
 
     state = feed.state(busy=False)
 
-    forward, backward, update, of_input, other = device(state, "GPU:0")["phases"]
+    forward, backward, update, of_input, *_ = device(state, "GPU:0")["phases"]
     assert forward >= 2
     assert backward >= 2
     assert update >= 1
-    assert (0, 0, []) == (of_input, other, device(state, "GPU:1")["phases"])
+    assert (0, []) == (of_input, device(state, "GPU:1")["phases"])
     assert [] == device(feed.state(busy=False), "GPU:0")["phases"]
+
+
+def test_ops_without_a_phase_are_counted_by_family(shell: Shell, feed: Feed) -> None:
+    shell.run("x = tf.random.normal([4, 4])", "y = tf.reduce_sum(tf.matmul(x, x) + 1.0)")
+
+    counts = dict(zip(COLUMNS, device(feed.state(busy=False), "GPU:0")["phases"], strict=True))
+    assert counts["products"] == 1
+    assert counts["reductions"] == 1
+    assert counts["randoms"] >= 1
+    assert counts["other"] >= 1
+    assert counts["forward"] == 0
 
 
 # Scopes

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import random
 from array import array
 from base64 import b64decode
@@ -118,14 +117,16 @@ def test_short_part_has_each_op_and_copy_by_itself() -> None:
     assert {work.start for work in works} == set(starts)
 
 
-@pytest.mark.parametrize(("cards", "pieces"), [(1, 3000), (4, 20_000), (64, 20_000)])
+@pytest.mark.parametrize(("cards", "pieces"), [(1, 3000), (4, 20_000), (64, 20_000), (1024, 20_000)])
 def test_answers_are_small(cards: int, pieces: int) -> None:
     timeline = LongTimeline(long_schedule(1, cards, pieces), lambda _: "cell 12, line 3: loss = model(x)")
     whole = timeline.data()["seconds"]
 
     answers = [timeline.data(begin * whole, end * whole) for begin, end in PARTS]
 
-    assert [] == [len(text) for text in map(json.dumps, answers) if len(text) > LARGEST]
+    parts_of = pytest.importorskip("nbtf.notebook.views.base_widget", reason="needs the lab extra").parts_of
+    sizes = [sum(map(len, parts_of(answer))) for answer in answers]
+    assert [] == [size for size in sizes if size > LARGEST]
 
 
 @pytest.mark.parametrize("part", [(-5.0, -1.0), (1e9, 2e9), (1.0, 0.0), (float("nan"), 1.0)], ids=str)
@@ -150,3 +151,27 @@ def test_figures_of_all_are_those_of_the_schedule() -> None:
     )
     assert constants == data["folded"]["constants"]
     assert long_timeline.MOST_EXCHANGES >= len(data["exchanges"])
+
+
+def test_devices_in_sight_are_sent_and_the_mean_of_all() -> None:
+    schedule = long_schedule(4, 64, 8000)
+    whole = (0.0, schedule.seconds)
+
+    data = LongTimeline(schedule, lambda _: "").data(*whole, lanes=(40, 10))
+
+    ran, told = busy(pieces_that_ran(schedule), *whole), busy(pieces_of(data), *whole)
+    in_sight = range(40, 50)
+    assert [40, 10] == data["detail"]["lanes"]
+    assert {key: pytest.approx(share, abs=0.01) for key, share in ran.items() if key[0] in in_sight} == {
+        key: share for key, share in told.items() if key[0] in in_sight
+    }
+    mean = data["mean"]
+    shares = sum(numbers("H", mean["shares"])) / mean["unit"] / mean["columns"]
+    assert pytest.approx(sum(share for (lane, _), share in ran.items() if lane) / 64, abs=0.01) == shares
+
+
+@pytest.mark.parametrize("lanes", [(-5, 3), (1000, 5), (60, 50), (0, 10**9), (0, -1)], ids=str)
+def test_devices_that_do_not_exist_are_an_answer_too(lanes: tuple[int, int]) -> None:
+    data = LongTimeline(long_schedule(2, 64, 3000), lambda _: "").data(lanes=lanes)
+
+    assert data["detail"]["lanes"][1] <= long_timeline.MOST_LANES

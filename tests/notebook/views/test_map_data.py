@@ -21,6 +21,7 @@ from tests.machines import cluster, machine
 from tests.notebook.stills.test_device_map import DEVICES, WIDTHS, recorded
 from tests.notebook.stills.test_timeline import RECORDED
 from tests.notebook.views.test_page import assert_same
+from tests.rings import paired
 
 pytestmark = pytest.mark.skipif(shutil.which("node") is None, reason="needs node; the browser tests draw the map too")
 
@@ -98,18 +99,17 @@ def flat(picture: dict[str, Any]) -> dict[str, Any]:
     return picture | {"marks": [mark for marks in inside for mark in marks]}
 
 
-@pytest.mark.parametrize("language", LANGUAGES)
-@pytest.mark.parametrize(
-    "scene",
-    [
-        "hosts",
-        "large",
-        *(f"{name}, lost" for name in LOST),
-        *(f"{hosts} hosts" for hosts in CLUSTERS),
-        *(f"{count} cards" for count in DEVICES),
-        *RECORDED,
-    ],
-)
+SCENES = [
+    "hosts",
+    "large",
+    *(f"{name}, lost" for name in LOST),
+    *(f"{hosts} hosts" for hosts in CLUSTERS),
+    *(f"{count} cards" for count in DEVICES),
+    *RECORDED,
+]
+
+
+@pytest.mark.parametrize(("scene", "language"), paired(SCENES, LANGUAGES))
 def test_page_draws_the_marks_of_the_still(
     scenes: dict[str, MapFacts], scene: str, language: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

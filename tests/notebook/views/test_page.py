@@ -24,7 +24,9 @@ from nbtf.notebook.stills.timeline import timeline
 from nbtf.notebook.views import page
 from nbtf.notebook.views.page_data import timeline_data
 from tests.machines import cluster, machine
+from tests.notebook.stills.test_narrow import NARROW
 from tests.notebook.stills.test_timeline import RECORDED
+from tests.rings import paired, with_nightly
 
 NASTY = "</script><img src=x onerror=alert(1)><!--<script>"
 LANGUAGES = (catalogue.ENGLISH, *catalogue.LANGUAGES)
@@ -42,21 +44,29 @@ def records() -> Iterator[dict[str, tf.runtime.Recording]]:
 
 @pytest.fixture(scope="module")
 def opened(browser: str) -> Iterator[Callable[..., Any]]:
-    """Opens a file in a window without a network; it must end without an error and without a request."""
+    """Opens a file in a window without a network; it must end without an error and without a request.
+
+    Windows of the same options are one, which shows the file that was opened last.
+    """
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as playwright:
         running = playwright.chromium.launch(executable_path=browser, args=["--no-sandbox", "--disable-gpu"])
         troubles: list[str] = []
+        asked: list[str] = []
+        windows: dict[str, Any] = {}
 
-        def window(file: Path, **options: Any) -> Any:
-            context = running.new_context(offline=True, reduced_motion="reduce", **options)
-            shown = context.new_page()
+        def new_window(**options: Any) -> Any:
+            shown = running.new_context(offline=True, reduced_motion="reduce", **options).new_page()
             shown.on("console", lambda message: troubles.append(message.text))
             shown.on("pageerror", lambda error: troubles.append(str(error)))
             shown.on("dialog", lambda dialog: troubles.append(dialog.message))
-            asked: list[str] = []
             shown.on("request", lambda request: asked.append(request.url))
+            return shown
+
+        def window(file: Path, **options: Any) -> Any:
+            shown = windows.get(repr(options)) or windows.setdefault(repr(options), new_window(**options))
+            asked.clear()
             shown.goto(file.as_uri())
             if options.get("java_script_enabled", True):
                 shown.wait_for_selector(".nbtf-time svg text")
@@ -77,7 +87,7 @@ def plain(mark: Mark) -> dict[str, Any]:
     if isinstance(mark, Group):
         return {"mark": "group", "title": mark.title, "marks": [plain(inner) for inner in mark.marks]}
     names = {Rectangle: "rectangle", Boxes: "boxes", Line: "line", Outline: "path", Text: "text"}
-    fields = {name: getattr(mark, name) for name in type(mark).__slots__}
+    fields = {name: getattr(mark, name) for name in type(mark).__slots__ if name not in NARROW}
     return {"mark": names[type(mark)], **fields}
 
 
@@ -120,8 +130,7 @@ DRAWN = """(width) => {
 }"""
 
 
-@pytest.mark.parametrize("language", LANGUAGES)
-@pytest.mark.parametrize("name", list(RECORDED))
+@pytest.mark.parametrize(("name", "language"), paired(list(RECORDED), LANGUAGES))
 def test_page_draws_the_marks_that_python_draws(
     name: str,
     language: str,
@@ -189,14 +198,15 @@ FROM_DATA = """([data, width]) => {
 }"""
 
 
+@pytest.mark.parametrize("seeds", with_nightly([range(20)], [range(20, 60)]), ids=str)
 def test_page_draws_any_schedule_as_python_does(
-    records: dict[str, tf.runtime.Recording], opened: Callable[..., Any], tmp_path: Path
+    seeds: range, records: dict[str, tf.runtime.Recording], opened: Callable[..., Any], tmp_path: Path
 ) -> None:
     file = tmp_path / "page.html"
     file.write_text(exposing(page.page(records["host"].snapshot())), encoding="utf-8")
     shown = opened(file)
 
-    for seed in range(60):
+    for seed in seeds:
         schedule = random_schedule(seed)
         data = json.loads(json.dumps(timeline_data(schedule, line_of)))
         assert_same(timeline(schedule, 960, code_line=line_of), shown.evaluate(FROM_DATA, [data, 960]))
@@ -480,7 +490,7 @@ def test_views_have_tabs_that_keys_reach(
     ],
     ids=["op", "device and op", "line", "nothing"],
 )
-def test_slash_filters_the_timeline(
+def test_slash_searches_the_timeline(
     text: str,
     fits: Callable[[Work], bool],
     records: dict[str, tf.runtime.Recording],

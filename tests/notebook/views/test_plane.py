@@ -24,6 +24,8 @@ from nbtf.notebook.stills.treemap import treemap
 from nbtf.notebook.views import esm
 from tests.machines import MIB, machine
 from tests.notebook.stills.test_memory_pictures import GPU, at_random, fragments, history_of, train
+from tests.notebook.stills.test_narrow import NARROW
+from tests.rings import paired, with_nightly
 
 SCENES = {"fragments": fragments, "training": lambda: train(1), "random": lambda: at_random(5)}
 DEFAULTS = {"strokeWidth": 1.0, "radius": 0.0, "opacity": 1.0, "dashed": False, "title": "", "fill": "", "stroke": ""}
@@ -58,7 +60,7 @@ def asked(tmp_path: Path, data: dict[str, Any], expression: str, language: str =
 
 def plain(mark: Mark) -> dict[str, Any]:
     """A mark as the page has it, without what every mark has."""
-    fields = {name: getattr(mark, name) for name in type(mark).__slots__}
+    fields = {name: getattr(mark, name) for name in type(mark).__slots__ if name not in NARROW}
     names = {"stroke_width": "strokeWidth"}
     return {"mark": type(mark).__name__.lower()} | {
         names.get(name, name): value
@@ -88,26 +90,27 @@ def differences(still: Picture, page: dict[str, Any]) -> list[Any]:
 
 @needs_node
 @pytest.mark.parametrize("width", [560, 960])
-@pytest.mark.parametrize("language", ["en", *catalogue.LANGUAGES])
-@pytest.mark.parametrize("scene", list(SCENES))
+@pytest.mark.parametrize(("scene", "language"), paired(list(SCENES), ["en", *catalogue.LANGUAGES]))
 def test_page_draws_the_marks_of_the_still(
     scenes: dict[str, Any], scene: str, language: str, width: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv(catalogue.VARIABLE, language)
     history, words = scenes[scene][0], picture_words()
     steps = sorted({0, 1, history.peak, history.steps // 2, history.steps - 1, *(r.step for r in history.refusals)})
-    pictures = f"{json.dumps(steps)}.map((step) => planePicture(planeLayout(history, {width}), step))"
+    layers = f"[planeGround(layout), ...{json.dumps(steps)}.map((step) => planeMoment(layout, step))]"
+    program = f"((layout) => {layers})(planeLayout(history, {width}))"
 
-    pages = asked(tmp_path, memory_data(history, None, words), pictures, language)
+    ground, *moments = asked(tmp_path, memory_data(history, None, words), program, language)
 
-    for step, page in zip(steps, pages, strict=True):
-        assert [] == differences(memory_plane(history, width, step, words=words), page)
+    for step, moment in zip(steps, moments, strict=True):
+        still = memory_plane(history, width, step, words=words)
+        page = {**ground, "title": still.title, "marks": [*ground["marks"], *moment["marks"]]}
+        assert [] == differences(still, page)
 
 
 @needs_node
 @pytest.mark.parametrize("width", [320, 480, 960])
-@pytest.mark.parametrize("language", ["en", *catalogue.LANGUAGES])
-@pytest.mark.parametrize("scene", list(SCENES))
+@pytest.mark.parametrize(("scene", "language"), paired(list(SCENES), ["en", *catalogue.LANGUAGES]))
 def test_page_stacks_and_divides_as_the_stills_do(
     scenes: dict[str, Any], scene: str, language: str, width: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -172,7 +175,7 @@ def test_sizes_are_written_as_python_writes_them(tmp_path: Path, scenes: dict[st
 
 @pytest.fixture(scope="module")
 def shown(browser: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[str], Any]]:
-    """Opens the saved page of a scene at its memory, without a network; it must end without an error."""
+    """Opens the saved page of a scene at its memory, in one window without a network; it must end without an error."""
     from playwright.sync_api import sync_playwright
 
     folder = tmp_path_factory.mktemp("planes")
@@ -185,10 +188,11 @@ def shown(browser: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ca
         running = playwright.chromium.launch(executable_path=browser, args=["--no-sandbox", "--disable-gpu"])
         troubles: list[str] = []
 
+        page = running.new_context(offline=True, reduced_motion="reduce").new_page()
+        page.on("console", lambda message: troubles.append(message.text))
+        page.on("pageerror", lambda error: troubles.append(str(error)))
+
         def opened(name: str) -> Any:
-            page = running.new_context(offline=True, reduced_motion="reduce").new_page()
-            page.on("console", lambda message: troubles.append(message.text))
-            page.on("pageerror", lambda error: troubles.append(str(error)))
             page.goto((folder / f"{name}.html").as_uri())
             page.get_by_role("tab", name="Memory").click()
             page.locator(".nbtf-plane").focus()
@@ -211,7 +215,7 @@ DRAWN_CHUNKS = """() => [...document.querySelectorAll(".nbtf-plane [data-used]")
   [+dataset.region, +dataset.offset, +dataset.size, dataset.used === "true", height.baseVal.value])"""
 
 
-@pytest.mark.parametrize("scene", ["fragments", "training"])
+@pytest.mark.parametrize("scene", with_nightly(["fragments"], ["training"]))
 def test_scrubbing_draws_the_allocators_chunks(shown: Callable[[str], Any], scenes: dict[str, Any], scene: str) -> None:
     """Every step, by the keyboard, with no kernel: what the page's elements say is the allocator's list."""
     history, record = scenes[scene]

@@ -7,6 +7,7 @@ import re
 import shutil
 import subprocess
 import sys
+import zlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -85,7 +86,7 @@ def ask(view: Any, sent: list[Message], **question: Any) -> Any:
     assert {len(sent)} == {content["parts"] for content in contents}
     parts = [part for _, (part,) in sent]
     assert max(map(len, parts)) <= base_widget.LARGEST_PART
-    return json.loads(b"".join(parts))
+    return json.loads(zlib.decompress(b"".join(parts)))
 
 
 @pytest.mark.parametrize("line", ["record", "record.snapshot()", "tf.notebook.RecordingView(record)"])
@@ -190,7 +191,7 @@ def test_recording_without_ops_is_a_text_and_no_view(live: Shell) -> None:
 def test_without_widgets_there_is_the_picture_alone(
     live: Shell, sent: list[Message], monkeypatch: pytest.MonkeyPatch, missing: str
 ) -> None:
-    for name in ("base_widget", "recording_view"):
+    for name in ("base_widget", "scene_view", "recording_view"):
         monkeypatch.delitem(sys.modules, f"nbtf.notebook.views.{name}", raising=False)
         monkeypatch.delattr(sys.modules["nbtf.notebook.views"], name, raising=False)
     for name in [name for name in sys.modules if name.partition(".")[0] == "anywidget"]:
@@ -286,7 +287,7 @@ def test_long_recording_comes_in_parts(live: Shell, sent: list[Message], monkeyp
 
     scene = ask(view, sent, what="scene")
     part = ask(view, sent, what="timeline", **{"from": 0, "to": 5e-8})
-    assert ("memory", None) == (scene["coming"], scene.get("memory"))
+    assert ("rest", None, None) == (scene["coming"], scene.get("memory"), scene.get("map"))
     scene |= ask(view, sent, what=scene["coming"])
 
     assert (2, 0.0, 5e-8) == (scene["lastSteps"], part["detail"]["from"], part["detail"]["to"])

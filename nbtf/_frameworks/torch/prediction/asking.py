@@ -39,6 +39,7 @@ def ask(
     seconds: float = SECONDS,
     folder: Path | None = None,
     limit: float = LIMIT,
+    compare: Path | None = None,
 ) -> dict[str, Any]:
     """Returns the prediction for cells run again on the given GPUs, as plain data and as `text`.
 
@@ -52,6 +53,7 @@ def ask(
       seconds: how long a loop may run before the prediction checks whether its memory still changes.
       folder: working directory of the program.
       limit: seconds for all runs together, after which partial results are returned; 0 means no limit.
+      compare: a memory snapshot of PyTorch with which to compare the prediction; None compares nothing.
 
     Raises:
       PredictionError: if the process ends without an answer or does not finish in time.
@@ -65,6 +67,7 @@ def ask(
         "batch_name": batch_name,
         "seconds": seconds,
         "limit": limit,
+        "compare": None if compare is None else str(compare.resolve()),
     }
     path = os.pathsep.join([*filter(None, [os.environ.get("PYTHONPATH")]), str(Path(__file__).parents[4])])
     environment = {**os.environ, "MPLBACKEND": "Agg", "PYTHONPATH": path, "NBTF_SIMULATED_GPUS": "0"}

@@ -10,6 +10,7 @@ from weakref import WeakSet, WeakValueDictionary
 
 from nbtf._devices.caching.allocator import CachingAllocator
 from nbtf._devices.caching.blocks import Allocation, Block, Death
+from nbtf._frameworks.torch.prediction.callers import Callers, PredictedPiece
 from nbtf._frameworks.torch.simulation.recurrent import RESERVE
 
 PURPOSES = ("parameters", "gradients", "optimizer", "activations", "inputs", "temporaries")
@@ -43,9 +44,18 @@ class Peak(NamedTuple):
 class Ledger:
     """Records allocations and frees, and learns from modules and optimizers what the memory was for."""
 
-    def __init__(self, torch: Any, line: Callable[[], str], check: Callable[[], object]) -> None:
-        """Stores a function that returns the current program line, and a check before allocations that may raise."""
-        self._torch, self._line, self.check = torch, line, check
+    def __init__(
+        self, torch: Any, line: Callable[[], str], check: Callable[[], object], callers: Callers | None = None
+    ) -> None:
+        """Stores what it calls and records.
+
+        Args:
+          torch: PyTorch.
+          line: returns the current program line.
+          check: called before each allocation; it may raise an error.
+          callers: records the calls that lead to each allocation; None records none.
+        """
+        self._torch, self._line, self.check, self.callers = torch, line, check, callers
         self.phase: str | None = None
         """The phase when PyTorch does not show it: an optimizer step or a copy."""
         self.is_saving = False
@@ -177,6 +187,8 @@ class WatchedAllocator(CachingAllocator):
         if allocation is not None:
             self._events.append((number, allocation.size, phase))
             ledger.tell_address(self.device, allocation.address, number)
+            if ledger.callers is not None:
+                ledger.callers.record(number, nbytes, sys._getframe(1))
             allocated = self.level()[0]
             if allocated > self._highest:
                 self._highest, self._peak_event, self._peak_number = allocated, len(self._events), number
@@ -190,12 +202,7 @@ class WatchedAllocator(CachingAllocator):
 
     def peak(self) -> Peak:
         """Returns what was in use at the peak, and its purposes."""
-        alive: dict[int, tuple[int, str]] = {}
-        for number, size, phase in self._events[: self._peak_event]:
-            if size > 0:
-                alive[number] = size, phase
-            else:
-                alive.pop(number, None)
+        alive = self._alive_at_peak()
         sizes: Counter[str] = Counter()
         for number, (size, phase) in alive.items():
             sizes[self.ledger.purpose(number, phase)] += size
@@ -211,6 +218,23 @@ class WatchedAllocator(CachingAllocator):
             modelled=sum([size for number, (size, _) in alive.items() if number in self.ledger.modelled]),
             number=self._peak_number,
         )
+
+    def pieces_at_peak(self) -> list[PredictedPiece]:
+        """Returns the allocations in use at the peak, the oldest first; none if callers are not recorded."""
+        callers = self.ledger.callers
+        if callers is None:
+            return []
+        return [callers.piece(number, size) for number, (size, _) in self._alive_at_peak().items()]
+
+    def _alive_at_peak(self) -> dict[int, tuple[int, str]]:
+        """Returns size and phase of the allocations in use at the peak, by number."""
+        alive: dict[int, tuple[int, str]] = {}
+        for number, size, phase in self._events[: self._peak_event]:
+            if size > 0:
+                alive[number] = size, phase
+            else:
+                alive.pop(number, None)
+        return alive
 
 
 def _address(tensor: Any) -> int:

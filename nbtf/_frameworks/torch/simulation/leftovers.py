@@ -7,13 +7,15 @@ from typing import Any
 from weakref import ref
 
 from nbtf._devices.caching.blocks import Allocation
+from nbtf._own_name import own_name
 
 
 def of_before(device: str) -> str:
     """Returns the error text for using a tensor of a removed device."""
+    runtime = f"{own_name()}.runtime"
     return (
-        f"The tensor was created on {device} before the simulated GPUs were replaced (tf.runtime.restart() and "
-        "tf.runtime.simulate_gpus). Create a new tensor from an earlier copy on the CPU, or run its cell again."
+        f"The tensor was created on {device} before the simulated GPUs were replaced ({runtime}.restart() and "
+        f"{runtime}.simulate_gpus). Create a new tensor from an earlier copy on the CPU, or run its cell again."
     )
 
 

@@ -23,7 +23,8 @@ from nbtf._runtime.tape import CONTINUOUS
 from nbtf._runtime.tensor import Tensor
 from nbtf._types import DType
 from nbtf.autodiff.custom import record_own_gradient
-from nbtf.autodiff.tape import GradientTape, UnconnectedGradients
+from nbtf.autodiff.ends import UnconnectedGradients
+from nbtf.autodiff.tape import GradientTape
 
 if TYPE_CHECKING:
     from nbtf._graph.tensor import GraphTensor

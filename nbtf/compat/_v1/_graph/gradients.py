@@ -23,8 +23,8 @@ from nbtf._runtime.tape import CONTINUOUS
 from nbtf._types import int32, variant
 from nbtf.autodiff import graphs as eager
 from nbtf.autodiff.backward import sum_gradients
+from nbtf.autodiff.ends import UnconnectedGradients
 from nbtf.autodiff.jacobian import jacobian_of
-from nbtf.autodiff.tape import UnconnectedGradients
 from nbtf.compat._v1._graph.defaults import building
 from nbtf.compat._v1._graph.node_gradients import flows_through
 

@@ -10,6 +10,7 @@ from typing import Any, NoReturn
 from nbtf._graph.operation import Operation
 from nbtf._graph.tensor import GraphTensor
 from nbtf._locks import new_lock
+from nbtf._runtime.attributes import reads
 from nbtf._runtime.blocks import current_scope, leaving
 from nbtf._runtime.changes import ChangingBlock, both
 from nbtf._runtime.context import CURRENT, Context
@@ -86,15 +87,9 @@ class Session(ChangingBlock):
         if self._log is not None:
             self._log.mapping(self._machine)
 
-    @property
-    def graph(self) -> Graph:
-        """The graph of the session."""
-        return self._graph
+    graph: Graph = reads("_graph", "The graph of the session.")
 
-    @property
-    def values(self) -> Values:
-        """The values of variables, by the nodes that represent them."""
-        return self._runner.values
+    values: Values = reads("_runner.values", "The values of variables, by the nodes that represent them.")
 
     def run(
         self,

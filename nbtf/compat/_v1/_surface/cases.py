@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
 import nbtf
-from nbtf._ops.control.flow import NO_MATCH, checked_pairs, several_match
-from nbtf._runtime.conversion import as_tensor
-from nbtf._types import int32
+from nbtf._graph.control_flow import first_true
+from nbtf._ops.control.flow import checked_pairs
 from nbtf.compat._v1._graph.defaults import building, get_default_graph
 from nbtf.compat._v1._surface.checks import Assert
 from nbtf.compat._v1._surface.control import cond
@@ -32,27 +31,10 @@ def case(
         return nbtf.case(pred_fn_pairs, default, exclusive)
     pairs = [*checked_pairs(pred_fn_pairs, exclusive=True)]
     with opened("case", name):
-        checks = _checks([pred for pred, _ in pairs], default is None, exclusive)
-        chosen: Callable[[], Any] = pairs.pop()[1] if default is None else default
-        for pred, function in reversed(pairs):
-            chosen = partial(cond, pred, function, chosen, strict)
+        choose = partial(cond, strict=strict)
+        chosen, checks = first_true(pairs, default, exclusive, choose, Assert)
         with get_default_graph().control_dependencies(checks):
             return chosen()
-
-
-def _checks(conditions: Sequence[Any], needs_match: bool, exclusive: bool) -> list[Any]:
-    """Returns the nodes that fail if too few or too many conditions are true."""
-    if not needs_match and not exclusive:
-        return []
-    holds = nbtf.stack([as_tensor(condition) for condition in conditions])
-    checks: list[Any] = []
-    if exclusive:
-        text = several_match([condition.name for condition in conditions])
-        count = nbtf.reduce_sum(nbtf.cast(holds, int32))
-        checks.append(Assert(nbtf.less(count, 2), [text, holds], len(conditions)))
-    if needs_match:
-        checks.append(Assert(nbtf.reduce_any(holds), [NO_MATCH, holds], len(conditions)))
-    return checks
 
 
 def switch_case(

@@ -6,10 +6,11 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import nbtf
+from nbtf._graph.control_flow import as_start, check_turn
 from nbtf._graph.operation import Operation
 from nbtf._graph.shape_errors import shape_text
 from nbtf._graph.tensor import GraphTensor
-from nbtf._ops.arrays.tensor_array import TensorArray, flow_of, with_flow_like
+from nbtf._ops.arrays.tensor_array import TensorArray, with_flow_like
 from nbtf._ops.structure import assert_same_structure, flatten, is_nested, map_structure, pack_sequence_as
 from nbtf._runtime.conversion import as_tensor
 from nbtf._runtime.tensor import Tensor
@@ -215,7 +216,7 @@ def while_loop(
         return returned[0]
 
     with opened("while", name):
-        first: Any = map_structure(_as_start, loop_vars)
+        first: Any = map_structure(as_start, loop_vars)
         shapes: Any = None if shape_invariants is None else flatten(shape_invariants)
         outputs = _repeat(cond, noted, first, shapes, maximum_iterations, loop_vars)
     if len(outputs) == 1 and not return_same_structure:
@@ -237,10 +238,6 @@ def _repeated_at_once(cond: Any, body: Any, loop_vars: Any, limit: Any, return_s
 
     values = nbtf.while_loop(cond, listed, loop_vars, maximum_iterations=limit)
     return values[0] if bare[0] else values
-
-
-def _as_start(value: Any) -> Any:
-    return as_tensor(flow_of(value))
 
 
 def _packed_like(structure: Any, tensors: Sequence[Any]) -> Any:
@@ -283,15 +280,5 @@ def _check_round(starts: Sequence[GraphTensor], shapes_and_dtypes: Known, result
             "The number of inputs and outputs of a loop's body must be the same: "
             f"{len(starts)} variables, but body returned {len(results)} values."
         )
-    for start, (shape, dtype), result in zip(starts, shapes_and_dtypes, results, strict=True):
-        if result._dtype is not dtype:
-            raise TypeError(
-                f"Input tensor {start.name!r} enters the loop with type {dtype!r}, "
-                f"but has type {result._dtype!r} after 1 iteration."
-            )
-        if not result._shape.is_subtype_of(shape):
-            raise ValueError(
-                f"Input tensor {start.name!r} enters the loop with shape {shape}, but has shape {result._shape} after "
-                "one iteration. To allow the shape to vary across iterations, use the `shape_invariants` argument of "
-                "tf.while_loop to specify a less-specific shape."
-            )
+    for start, spec, result in zip(starts, shapes_and_dtypes, results, strict=True):
+        check_turn(start, spec, result)

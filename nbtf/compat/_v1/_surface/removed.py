@@ -9,7 +9,6 @@ from typing import Any, TypeVar
 _T = TypeVar("_T")
 
 _OTHER_SCOPE = "Open another tf.variable_scope with this argument."
-_NO_CACHE = "Leave it out: nbtf keeps no copies of variables on other devices."
 _NO_PARTS = "Create each part as a variable, and join the parts with tf.concat."
 _NO_GETTER = "Call tf.get_variable in a function of your own, which changes its arguments or its result."
 _NO_REDUCTION = "Leave it out, or compute the loss of each example with ops and call tf.reduce_sum or tf.reduce_mean."
@@ -45,7 +44,6 @@ REMOVED = {
         "sparse_read": "Use tf.gather(variable, indices).",
     },
     "VariableScope": {
-        "caching_device set_caching_device": _NO_CACHE,
         "partitioner set_partitioner": _NO_PARTS,
         "custom_getter set_custom_getter": _NO_GETTER,
         "set_dtype set_use_resource": _OTHER_SCOPE,
@@ -60,7 +58,6 @@ REMOVED = {
     },
     # arguments
     "VariableScope.__init__": {
-        "caching_device": _NO_CACHE,
         "partitioner": _NO_PARTS,
         "custom_getter": _NO_GETTER,
     },

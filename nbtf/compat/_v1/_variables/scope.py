@@ -13,7 +13,7 @@ from nbtf.compat._v1._surface.removed import without_arguments, without_attribut
 from nbtf.compat._v1._variables.keys import GraphKeys
 from nbtf.compat._v1._variables.store import VariableStore
 
-DEFAULTS = ("regularizer", "initializer", "constraint", "use_resource", "reuse")
+DEFAULTS = ("regularizer", "initializer", "constraint", "use_resource", "reuse", "caching_device")
 """The arguments of `tf.get_variable` for which a scope has a default."""
 
 
@@ -26,6 +26,7 @@ class VariableScope:
       name: prefix of variable names.
       initializer: default initializer.
       regularizer: default regularizer, which computes a loss from a variable.
+      caching_device: default device for copies of variables that nodes read; None for no copies.
       name_scope: name scope that was opened together with this scope.
       dtype: default dtype of variables.
       use_resource: whether variables are resources; None for the process default.
@@ -39,6 +40,7 @@ class VariableScope:
         name: str = "",
         initializer: Any = None,
         regularizer: Any = None,
+        caching_device: Any = None,
         name_scope: str = "",
         dtype: DTypeLike = float32,
         use_resource: bool | None = None,
@@ -46,6 +48,7 @@ class VariableScope:
     ) -> None:
         self._reuse, self._name, self._name_scope = reuse, name, name_scope
         self._initializer, self._regularizer, self._constraint = initializer, regularizer, constraint
+        self._caching_device = caching_device
         self._dtype, self._use_resource = as_dtype(dtype), use_resource
 
     name: str = reads("_name", "The prefix of variable names.")
@@ -55,6 +58,7 @@ class VariableScope:
     dtype: DType = reads("_dtype", "The default dtype of variables.")
     use_resource: bool | None = reads("_use_resource", "Whether variables are resources; None if not specified.")
     regularizer: Any = reads("_regularizer", "The default regularizer.")
+    caching_device: Any = reads("_caching_device", "The default device for copies of variables that nodes read.")
     constraint: Any = reads("_constraint", "The function that optimizers apply to values.")
 
     def reuse_variables(self) -> None:
@@ -68,6 +72,10 @@ class VariableScope:
     def set_regularizer(self, regularizer: Any) -> None:
         """Sets the default regularizer."""
         self._regularizer = regularizer
+
+    def set_caching_device(self, caching_device: Any) -> None:
+        """Sets the default caching device."""
+        self._caching_device = caching_device
 
     def get_collection(self, name: str) -> list[Any]:
         """Returns the values in a collection that belong to this scope."""

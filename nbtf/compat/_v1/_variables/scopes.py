@@ -51,7 +51,7 @@ def get_variable(
       regularizer: function of the variable; its result is added to the graph's losses.
       trainable: whether optimizers change the variable; None means yes.
       collections: names of the collections to which it is added.
-      caching_device: accepted and ignored.
+      caching_device: device, or function of a node, for a copy of the value that nodes read; by default the scope's.
       partitioner: not supported.
       validate_shape: False allows a value of unknown shape.
       use_resource: whether to create a resource variable; None for the default.
@@ -89,7 +89,7 @@ class variable_scope(ChangingBlock):  # noqa: N801  # TensorFlow's name
       values: tensors that determine the graph.
       initializer: default initializer.
       regularizer: default regularizer, which computes a loss from a variable.
-      caching_device: accepted and ignored.
+      caching_device: default caching device of variables.
       partitioner: not supported.
       custom_getter: not supported.
       reuse: True to find variables, `tf.AUTO_REUSE` to find or create them; None inherits from the outer block.
@@ -130,6 +130,7 @@ class variable_scope(ChangingBlock):  # noqa: N801  # TensorFlow's name
         self._own = {
             "initializer": initializer,
             "regularizer": regularizer,
+            "caching_device": caching_device,
             "dtype": dtype,
             "use_resource": use_resource,
             "constraint": constraint,

@@ -85,6 +85,7 @@ class VariableStore:
             trainable=trainable,
             collections=collections,
             validate_shape=validate_shape,
+            caching_device=caching_device,
             dtype=kind_of_value,
             constraint=constraint,
             use_resource=use_resource,

@@ -74,7 +74,8 @@ class Variable(Changes, Operators[Any], metaclass=_Kinds):
       trainable: whether it is added to the collection of trainable variables; None means yes.
       collections: names of the collections to which it is added; by default that of global variables.
       validate_shape: False allows an initial value of unknown shape, and later values of any shape.
-      caching_device, expected_shape, import_scope: accepted for compatibility and ignored.
+      caching_device: device, or function of a node, for a copy of the value that nodes read; None for no copy.
+      expected_shape, import_scope: accepted for compatibility and ignored.
       name: name of the node; it gets a number if it is taken.
       variable_def: not supported.
       dtype: dtype to which the value is converted.
@@ -128,13 +129,16 @@ class Variable(Changes, Operators[Any], metaclass=_Kinds):
         self._constraint, self._synchronization, self._aggregation = constraint, synchronization, aggregation
         self._graph = get_default_graph()
         with self._graph.inside(), self._graph.control_dependencies(None):
-            self._build(initial_value, name, None if dtype is None else as_dtype(dtype), validate_shape, shape)
+            own_dtype = None if dtype is None else as_dtype(dtype)
+            self._build(initial_value, name, own_dtype, validate_shape, shape, caching_device)
         keys: list[Any] = list(names)  # pyright: ignore[reportUnknownArgumentType]
         if self._trainable and GraphKeys.TRAINABLE_VARIABLES not in keys:
             keys.append(GraphKeys.TRAINABLE_VARIABLES)
         self._graph.add_to_collections(keys, self)
 
-    def _build(self, value: Any, name: str | None, dtype: DType | None, validate_shape: bool, shape: Any) -> None:
+    def _build(
+        self, value: Any, name: str | None, dtype: DType | None, validate_shape: bool, shape: Any, cached_on: Any
+    ) -> None:
         raise NotImplementedError
 
     # Properties

@@ -87,7 +87,9 @@ class RefVariable(Variable):
     Its nodes are `v/initial_value`, `v`, `v/Assign` and `v/read`.
     """
 
-    def _build(self, value: Any, name: str | None, dtype: DType | None, validate_shape: bool, shape: Any) -> None:
+    def _build(
+        self, value: Any, name: str | None, dtype: DType | None, validate_shape: bool, shape: Any, cached_on: Any
+    ) -> None:
         graph = self._graph
         with graph.name_scope(name or "Variable") as scope:
             own_name = scope.removesuffix("/")
@@ -102,7 +104,7 @@ class RefVariable(Variable):
             self._reference_type = reference_to(initial._dtype)
             self._initial_value = initial
             self._initializer = self.assign(initial, use_locking=True, validate_shape=validate_shape, name="Assign").op
-            with graph.colocate_with(self._op):
+            with graph.colocate_with(self._op) if cached_on is None else graph.device(cached_on):
                 self._snapshot = self._read("read")
 
     dtype: DType = reads("_reference_type", "The dtype of its references; `dtype.base_dtype` is the element type.")
@@ -159,8 +161,12 @@ class ResourceVariable(Variable):
     """
 
     _element: GraphTensor
+    _cached: Any = None
+    """The copy of the value on the caching device."""
 
-    def _build(self, value: Any, name: str | None, dtype: DType | None, validate_shape: bool, shape: Any) -> None:
+    def _build(
+        self, value: Any, name: str | None, dtype: DType | None, validate_shape: bool, shape: Any, cached_on: Any
+    ) -> None:
         graph = self._graph
         with graph.name_scope(name or "Variable") as scope:
             own_name = scope.removesuffix("/")
@@ -182,8 +188,12 @@ class ResourceVariable(Variable):
             with self._beside():
                 change = {"validate_shape": False}
                 self._initializer = changing_node(graph, _ASSIGN, self.handle, [initial], f"{scope}Assign/", change)
-            with graph.name_scope("Read"), self._beside():
-                self._element = self.value()
+            with graph.name_scope("Read"):
+                with self._beside():
+                    self._element = self.value()
+                if cached_on is not None:
+                    with graph.colocate_with(None, ignore_existing=True), graph.device(cached_on):
+                        self._cached = identity(self._element)
 
     @contextmanager
     def _beside(self) -> Generator[None]:
@@ -211,7 +221,9 @@ class ResourceVariable(Variable):
             return self._is_initialized(name)
 
     def value(self) -> GraphTensor:
-        """Returns a new tensor with the value at the time when it runs."""
+        """Returns a new tensor with the value at the time when it runs, or the copy on the caching device."""
+        if self._cached is not None:
+            return self._cached
         with self._graph_for_nodes().inside():
             tensor: Any = read_variable(self.handle)  # pyright: ignore[reportArgumentType]
             return tensor

@@ -1,0 +1,1 @@
+"""What did a profiler record? Traces of PyTorch, TensorFlow, JAX and nbtf in the Chrome form, read as recordings."""

@@ -1,0 +1,173 @@
+"""The data from which a page draws a device's memory in a snapshot: the same views as for recordings, in columns."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from nbtf._devices.sizes import gib
+from nbtf._snapshots.account import Failure
+from nbtf._snapshots.lifetimes import Integers, Lifetimes
+from nbtf._snapshots.snapshot import Frame, Stack
+from nbtf.notebook.catalogue import filled
+from nbtf.notebook.snapshots.grouping import Grouping, groupings
+from nbtf.notebook.snapshots.history import DeviceHistory, Window
+from nbtf.notebook.snapshots.naming import Naming
+from nbtf.notebook.snapshots.overview import overview_of
+from nbtf.notebook.stills.memory_bands import Words
+from nbtf.notebook.views.page_data import packed
+
+MOST_FRAMES = 24
+"""Frames of a stack that a page contains."""
+
+
+def memory_of(history: DeviceHistory, window: Window, naming: Naming, words: Words) -> dict[str, Any]:
+    """Returns the data of one device, as `historyOf` in `static/plane_axis.js` reads it.
+
+    Args:
+      history: the history of the device.
+      window: the steps of which all pieces are shown.
+      naming: how stacks are written.
+      words: texts of the section `snapshot`.
+    """
+    rows = _rows(history.pieces, window)
+    rows = rows[history.pieces.address[rows].argsort(kind="stable")]
+    pieces, ranges = _within(history.pieces, rows, window), _within(history.ranges, None, window)
+    at_peak = np.flatnonzero((history.pieces.birth <= history.peak) & (history.peak < history.pieces.death))
+    every = groupings(history.pieces, at_peak, naming, words)
+    layout = _Places(ranges, pieces)
+    stacks, used = _distinct(pieces.stack)
+    frames, written = _frames([history.snapshot.stacks[at] for at in stacks], naming.write_frame)
+    data = {
+        "name": history.name,
+        "limit": 0,
+        "top": layout.top,
+        "steps": window.end - window.first,
+        "firstStep": window.first,
+        "allSteps": history.steps,
+        "measured": True,
+        "everyStep": True,
+        "pieces": {
+            "count": len(pieces.size),
+            "start": packed("d", layout.of(pieces.address)),
+            "size": packed("d", pieces.size),
+            "requested": packed("d", pieces.requested),
+            "birth": packed("I", pieces.birth),
+            "death": packed("I", pieces.death),
+            "stack": packed("i", used),
+            "stream": packed("d", pieces.stream),
+        },
+        "lines": [*(naming.lines[at] or words["noStack"] for at in stacks), words["before"], words["noStack"]],
+        "frames": frames,
+        "stacks": written,
+        "extents": layout.extents(ranges),
+        "addresses": ranges.address.tolist(),
+        "spans": [],
+        "refusals": [_refusal(history, each, window, naming, words) for each in _failures(history, window)],
+        "groupings": [_grouping(each, rows) for each in every],
+    }
+    if window.end - window.first < history.steps:
+        data |= {"overview": overview_of(history, window, every)}
+    return data
+
+
+def _within(ranges: Lifetimes, rows: Integers | None, window: Window) -> Lifetimes:
+    """Returns the ranges that exist within a window, with its first step as step 0; `rows` selects and orders them."""
+    inside = ranges.at(_rows(ranges, window) if rows is None else rows)
+    last = window.end - window.first
+    birth, death = np.maximum(inside.birth - window.first, 0), np.minimum(inside.death - window.first, last)
+    return inside._replace(birth=birth, death=death)
+
+
+def _rows(ranges: Lifetimes, window: Window) -> Integers:
+    return np.flatnonzero((ranges.birth < window.end) & (ranges.death > window.first))
+
+
+class _Places:
+    """Addresses as a picture shows them: in order, with the gaps left out that never belonged to the allocator."""
+
+    def __init__(self, ranges: Lifetimes, pieces: Lifetimes) -> None:
+        starts = np.concatenate([ranges.address, pieces.address])
+        ends = np.concatenate([ranges.address + ranges.size, pieces.address + pieces.size])
+        order = starts.argsort(kind="stable")
+        starts, ends = starts[order], np.maximum.accumulate(ends[order]) if len(order) else ends
+        begins = np.flatnonzero(np.append(True, starts[1:] > ends[:-1])[: len(starts)])
+        self._firsts = starts[begins]
+        lasts = ends[np.append(begins[1:], len(starts)) - 1] if len(starts) else ends
+        lengths = lasts - self._firsts
+        self._places = np.append(0, lengths.cumsum())
+        self.top = int(self._places[-1])
+
+    def of(self, addresses: Integers) -> Integers:
+        """Returns the places of addresses."""
+        if not len(self._firsts):
+            return addresses
+        at = np.maximum(self._firsts.searchsorted(addresses, "right") - 1, 0)
+        return self._places[at] + addresses - self._firsts[at]
+
+    def extents(self, ranges: Lifetimes) -> list[list[int]]:
+        """Returns number, place, size, birth and death of each range."""
+        numbers = np.arange(len(ranges.size))
+        return np.stack([numbers, self.of(ranges.address), ranges.size, ranges.birth, ranges.death], 1).tolist()
+
+
+def _distinct(stacks: Integers) -> tuple[list[int], Integers]:
+    """Returns the stacks that occur, and the position of each among them; negative for unknown ones."""
+    indices = np.unique(stacks[stacks >= 0])
+    return indices.tolist(), np.where(stacks >= 0, indices.searchsorted(stacks), stacks)
+
+
+def _frames(stacks: Sequence[Stack], write: Callable[[Frame], str]) -> tuple[list[str], list[list[int]]]:
+    """Returns the distinct frames as text, and each stack as positions among them."""
+    texts: dict[str, int] = {}
+    written: dict[Frame, int] = {}
+
+    def position(frame: Frame) -> int:
+        if frame not in written:
+            written[frame] = texts.setdefault(write(frame), len(texts))
+        return written[frame]
+
+    rows = [[position(frame) for frame in stack[:MOST_FRAMES]] for stack in stacks]
+    return [*texts], rows
+
+
+def _grouping(grouping: Grouping, rows: Integers) -> dict[str, Any]:
+    return {
+        "by": grouping.by,
+        "names": grouping.names,
+        "fills": grouping.fills,
+        "of": packed("B", grouping.of[rows]),
+    }
+
+
+def _failures(history: DeviceHistory, window: Window) -> list[Failure]:
+    """Returns the failed requests within a window."""
+    failures = history.account.failures
+    return [each for each in failures if window.first <= history.step_of(each.event) < window.end]
+
+
+def _refusal(history: DeviceHistory, failure: Failure, window: Window, naming: Naming, words: Words) -> dict[str, Any]:
+    """Returns a failed request, with what was free on the card and in the allocator's segments."""
+    requested, free = failure.requested, failure.free_on_card
+    sizes = {
+        "asked": gib(requested),
+        "used": gib(failure.active),
+        "reserved": gib(failure.reserved),
+        "card": gib(free),
+        "holes": gib(failure.free_in_segments),
+        "largest": gib(failure.largest_hole),
+    }
+    sentence = filled(words["shortage"], **sizes)
+    if requested > free:
+        sentence += " " + filled(words["missing"], size=gib(requested - free))
+    return {
+        "step": history.step_of(failure.event) - window.first,
+        "nbytes": requested,
+        "asked": gib(requested),
+        "request": "",
+        "sentence": sentence,
+        "line": naming.lines[failure.stack] if failure.stack >= 0 else "",
+        "hints": [],
+    }

@@ -1,0 +1,48 @@
+// The canvas below a plane, on which the bands of a snapshot are painted in the colours of the page's theme.
+
+import { attr, h } from "./dom.js";
+import { rasterPixels } from "./plane_raster.js";
+
+const PAINTS = ["fwd", "bwd", "upd", "wgt", "py", "tmp", "cpyf", "paper", "line"];
+const MOST_SCALE = 2;
+
+export class PlaneCanvas {
+  constructor(svg) {
+    this.svg = svg;
+    this.node = h("canvas", { "aria-hidden": "true", hidden: "" });
+  }
+
+  // Paints the bands of a picture; hides the canvas if it has none.
+  draw(raster) {
+    attr(this.node, "hidden", raster ? null : "");
+    if (!raster) return;
+    const scale = Math.min(window.devicePixelRatio || 1, MOST_SCALE);
+    const { width, height, pixels } = rasterPixels(raster, this.colours(), scale);
+    const { node } = this;
+    if (node.width !== width || node.height !== height) Object.assign(node, { width, height });
+    const place = { left: raster.x, top: raster.y, width: raster.width, height: raster.height };
+    for (const [name, px] of Object.entries(place)) node.style[name] = `${px}px`;
+    node.getContext("2d").putImageData(new ImageData(pixels, width, height), 0, 0);
+  }
+
+  // Red, green and blue of the tokens in the current theme.
+  colours() {
+    const theme = themeName();
+    if (this.theme === theme) return this.kept;
+    const { style } = this.svg;
+    const read = (token) => {
+      style.color = `var(--nbtf-${token})`;
+      return getComputedStyle(this.svg).color.match(/[\d.]+/g).slice(0, 3).map(Number);
+    };
+    this.kept = Object.fromEntries(PAINTS.map((token) => [token, read(token)]));
+    style.color = "";
+    this.theme = theme;
+    return this.kept;
+  }
+}
+
+// Whatever decides between light and dark: the reader's system, JupyterLab or VS Code.
+export function themeName() {
+  const { dataset, className } = document.body;
+  return `${matchMedia("(prefers-color-scheme: dark)").matches} ${dataset.jpThemeLight} ${className}`;
+}

@@ -1,0 +1,72 @@
+// Shows a selected range of time: its area over the lanes, and below them the sums of what ran in it.
+
+import { h, put } from "./dom.js";
+import { setBox } from "./drag_handle.js";
+import { shortInCluster } from "./map_flows.js";
+import { durationWords, sizeWords } from "./time_scale.js";
+import { WORDS, fill, grouped } from "./words.js";
+
+const MOST_RANGE_ROWS = 6;
+
+export class RangePanel {
+  // `zoom` and `clear` are called by the buttons.
+  constructor({ zoom, clear }) {
+    const said = WORDS.timeline;
+    this.area = h("div", { class: "nbtf-time-range", "aria-hidden": "true" }, h("span"));
+    this.head = h("p", { class: "nbtf-range-head", role: "status" });
+    const button = (label, onclick) => h("button", { type: "button", onclick }, label);
+    this.body = h("div", { class: "nbtf-range-body" });
+    this.panel = h(
+      "section",
+      { class: "nbtf-range", "aria-label": said.range, hidden: "" },
+      h("div", { class: "nbtf-range-top" }, this.head, button(said.zoomToRange, zoom), button(said.clearRange, clear)),
+      this.body,
+    );
+  }
+
+  // Covers the part of the range that is in sight.
+  place(range, { scale, lanes }) {
+    this.area.hidden = !range || range.to < scale.from || range.from > scale.to;
+    this.panel.hidden = !range;
+    if (this.area.hidden) return;
+    const [left, right] = [scale.inside(range.from), scale.inside(range.to)];
+    const [top, last] = [lanes[0]?.y ?? 0, lanes.at(-1)];
+    setBox(this.area, left, top - 8, right - left, last ? last.y + last.height - top + 16 : 0);
+    put(this.area.firstChild, durationWords(range.to - range.from));
+  }
+
+  // `sums` as from sumsOfRange; null while the kernel adds them up.
+  show(range, sums) {
+    const said = WORDS.timeline;
+    const [seconds, from, to] = [range.to - range.from, range.from, range.to].map(durationWords);
+    put(this.head, fill(said.rangeSpan, { seconds, from, to }));
+    if (!sums) return this.body.replaceChildren(h("p", { class: "nbtf-note" }, said.rangeComing));
+    const figures = [[grouped(sums.ops), said.rangeOps], [durationWords(sums.busy), said.rangeBusy], [grouped(sums.copies), said.rangeCopies], [sizeWords(sums.nbytes), said.rangeBytes]];
+    const length = range.to - range.from;
+    const byDevice = sums.devices.map(([name, ops, busy, copies, nbytes]) => [shortInCluster(name), busy / length, copies ? `${countsOf(ops, busy)} · ${fill(said.rangeCopied, { n: copies, nbytes: sizeWords(nbytes) })}` : countsOf(ops, busy)]);
+    const byName = sums.names.map(([name, ops, busy]) => [name, sums.busy ? busy / sums.busy : 0, countsOf(ops, busy)]);
+    this.body.replaceChildren(
+      h("dl", { class: "nbtf-range-figures" }, figures.map(([figure, label]) => h("div", null, h("dt", null, label), h("dd", null, figure)))),
+      listOf(said.byDevice, byDevice.sort((a, b) => b[1] - a[1])),
+      listOf(said.byName, byName),
+    );
+  }
+}
+
+function countsOf(ops, busy) {
+  return fill(WORDS.timeline.rangeRow, { n: ops, busy: durationWords(busy) });
+}
+
+// Rows of a name, the share that its bar shows, and figures.
+function listOf(title, rows) {
+  const row = ([name, share, figures]) => h("li", null, h("b", { title: name }, name), barOf(share), h("span", null, figures));
+  const more = rows.length - MOST_RANGE_ROWS;
+  const rest = more > 0 ? [h("li", { class: "nbtf-range-more" }, fill(WORDS.timeline.rangeMore, { n: more }))] : [];
+  return h("div", { class: "nbtf-range-list" }, h("h4", null, title), h("ul", null, rows.slice(0, MOST_RANGE_ROWS).map(row), rest));
+}
+
+function barOf(share) {
+  const bar = h("i", { "aria-hidden": "true" }, h("i"));
+  bar.firstChild.style.width = `${Math.min(100, 100 * share)}%`;
+  return bar;
+}

@@ -105,7 +105,7 @@ class Table:
         return "\n".join([*lines, *self._below()])
 
     def _repr_html_(self) -> str:
-        """Returns the table as HTML: no script, no ids, no style except the alignment of a column."""
+        """Returns the table as HTML: no script, no ids, no style except a column's alignment and line breaks."""
         head = "".join(f'<th scope="col"{_side(column)}>{html.escape(column.title)}</th>' for column in self._filled)
         rows = "".join(map(self._html_row, self._unfolded, self._cells(self._unfolded[: self._most])))
         table = f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>" if self._unfolded else ""
@@ -179,8 +179,8 @@ def _cell(value: str, column: Column) -> str:
 
 
 def _side(column: Column) -> str:
-    """Returns the alignment of a column; JupyterLab aligns all to the right."""
-    return "" if column.number else ' style="text-align:left"'
+    """Returns the style of a column's cells: numbers stay with their units; JupyterLab aligns all to the right."""
+    return f' style="{"white-space:nowrap" if column.number else "text-align:left"}"'
 
 
 def display_width(value: str) -> int:

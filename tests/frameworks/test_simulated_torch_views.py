@@ -46,6 +46,8 @@ def test_holders_stand_with_their_module_path_and_the_line_that_frees_them(shell
     assert "model[0].weight" in text
     assert "%xdel x" in text
     assert "simulated card 0 (0000:00:04.0): 22 of 2,048 MiB in use = 22 MiB pool of PyTorch." in text
+    assert "Nothing is in use on cuda:1 (simulated)." in text
+    assert "simulated card 1" not in text
 
 
 TRAINING = """\

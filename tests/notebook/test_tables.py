@@ -173,8 +173,12 @@ def test_columns_line_up_with_wide_characters() -> None:
     assert ["a    b", "図   1", "xyz  2"] == lines
 
 
-def test_html_has_no_script_or_id_and_no_style_but_the_side_of_texts(shell: Shell) -> None:
-    shown = shell.run("%devices").result._repr_html_().replace(' style="text-align:left"', "")
+def test_html_has_no_script_or_id_and_no_style_but_that_of_columns(shell: Shell) -> None:
+    shown = shell.run("%devices").result._repr_html_()
+    assert "<td>" not in shown  # every number stays with its unit
+    assert "nowrap" in shown
+    for style in ("text-align:left", "white-space:nowrap"):
+        shown = shown.replace(f' style="{style}"', "")
 
     assert [] == [word for word in ("style", "script", " id=") if word in shown]
 
@@ -183,7 +187,7 @@ def test_texts_stand_on_the_left_and_numbers_on_the_right_also_in_html() -> None
     columns = [Column("op", "op"), Column("count", "count", number=True)]
 
     assert (
-        '<tr><td style="text-align:left">Add</td><td>2</td></tr>'
+        '<tr><td style="text-align:left">Add</td><td style="white-space:nowrap">2</td></tr>'
         in Table(columns, [{"op": "Add", "count": 2}])._repr_html_()
     )
 

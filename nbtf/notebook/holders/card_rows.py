@@ -63,12 +63,15 @@ def on_cards(session: Session, cards: Cards, rows: Sequence[Row]) -> tuple[list[
 
     Args:
       session: the session whose driver readings are used.
-      cards: the cards.
+      cards: the cards. Simulated cards that are not in use share one note.
       rows: the rows that already exist for arrays.
     """
-    card_rows, notes = list[Row](), list[str]()
+    card_rows, notes, empty = list[Row](), list[str](), list[str]()
     for card in cards:
         use = session.cards.use(card)
+        if use.simulated and not use.used:
+            empty.append(f"cuda:{card[0].cuda}")
+            continue
         noun = "simulated card" if use.simulated else "card"
         device = f"{noun} {use.number}" if use.number is not None else use.name
         unused = use.pool - use.in_use
@@ -79,6 +82,8 @@ def on_cards(session: Session, cards: Cards, rows: Sequence[Row]) -> tuple[list[
         card_rows += [_process(device, each) for each in session.cards.processes(card[0]) if each.pid != os.getpid()]
         notes.append(use.sum())
         notes += [gpu.naming for gpu in map(session.cards.numbered, card) if gpu.naming and gpu.name.startswith("GPU")]
+    if empty:
+        notes.append(f"Nothing is in use on {', '.join(empty)} (simulated).")
     if any(row.get("kernel") for row in card_rows):
         notes.append(SHUT_DOWN)
     return card_rows, notes

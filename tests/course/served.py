@@ -70,6 +70,11 @@ def differences(door: str, lesson: Lesson) -> list[str] | None:
     with tempfile.TemporaryDirectory() as scratch:
         path = DOORS[door](lesson, Path(scratch))
         runs = _runs(read(path), path.parent, {**os.environ, lab.VARIABLE: lesson.language})
+    return differences_of_runs(stored, runs)
+
+
+def differences_of_runs(stored: Any, runs: Mapping[str, CellRun]) -> list[str]:
+    """Returns the differences between the recorded outputs of a notebook and those of its cells' runs, by cell name."""
     recorded = {cell.id: cell for cell in stored.cells}
     return [line for name, run in runs.items() for line in _differences(recorded[name], run)]
 

@@ -21,6 +21,7 @@ import pytest
 from nbtf._devices import discovery
 from nbtf._devices.cuda.probe import probe
 from nbtf._devices.discovery import simulated_machine
+from nbtf._devices.machines import SIMULATED_GPUS
 from nbtf._runtime.context import Context, use_context
 
 ROOT = Path(__file__).parents[1]
@@ -159,6 +160,17 @@ def browser_or_outcome() -> str:
     lacking = 'playwright: pip install -e ".[test]"' if program else f"a browser: one of {', '.join(BROWSERS)}"
     end = pytest.fail if os.environ.get("CI") else pytest.skip
     end(f"needs {lacking}")
+
+
+@pytest.fixture(autouse=True)
+def machine_of_new_processes() -> Iterator[None]:
+    """Restores the variable by which `tf.runtime.simulate_gpus` gives new processes the same machine."""
+    before = os.environ.get(SIMULATED_GPUS)
+    yield
+    if before is None:
+        os.environ.pop(SIMULATED_GPUS, None)
+    else:
+        os.environ[SIMULATED_GPUS] = before
 
 
 DEVICE_KINDS = ("cpu", "simulated", "cuda")

@@ -169,6 +169,7 @@ if _typing.TYPE_CHECKING:  # loaded on first use; listed here for editors and ty
     from nbtf._ops.arrays.searching import searchsorted as searchsorted
     from nbtf._ops.arrays.searching import unique as unique
     from nbtf._ops.arrays.searching import unique_with_counts as unique_with_counts
+    from nbtf._ops.arrays.sequences import reverse_sequence as reverse_sequence
     from nbtf._ops.arrays.slicing import reverse as reverse
     from nbtf._ops.arrays.slicing import roll as roll
     from nbtf._ops.arrays.slicing import slice as slice
@@ -245,6 +246,7 @@ if _typing.TYPE_CHECKING:  # loaded on first use; listed here for editors and ty
     from nbtf.autodiff import recompute_grad as recompute_grad
     from nbtf.compat._v1._graph.graph import Graph as Graph
     from nbtf.config import gpu as gpu  # the 2.0 alpha guide's text says tf.gpu, its code tf.config.gpu
+    from nbtf.data.iterators import OptionalSpec as OptionalSpec
     from nbtf.data.specs import RaggedTensorSpec as RaggedTensorSpec
     from nbtf.data.specs import SparseTensorSpec as SparseTensorSpec
     from nbtf.debugging import Assert as Assert
@@ -295,6 +297,7 @@ _FETCHED_ON_FIRST_USE = {
             "tensor_scatter_nd_update"
         ),
         "nbtf._ops.arrays.searching": "searchsorted unique unique_with_counts",
+        "nbtf._ops.arrays.sequences": "reverse_sequence",
         "nbtf._ops.arrays.slicing": "reverse roll slice",
         "nbtf._ops.arrays.tensor_array": "TensorArray",
         "nbtf._ops.control.flow": "case cond control_dependencies group no_op switch_case while_loop",
@@ -330,6 +333,7 @@ _FETCHED_ON_FIRST_USE = {
         ),
         "nbtf.compat._v1._graph.graph": "Graph",
         "nbtf.config": "gpu",
+        "nbtf.data.iterators": "OptionalSpec",
         "nbtf.data.specs": "RaggedTensorSpec SparseTensorSpec",
         "nbtf.debugging": "Assert assert_equal assert_greater assert_less assert_rank",
     }.items()

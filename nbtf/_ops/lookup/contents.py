@@ -134,7 +134,9 @@ def LookupTableSizeV2(xp: Any, table: Contents) -> Any:
     return xp.array(len(table.values), xp.int64)
 
 
-LookupTableSizeV2.infer(lambda table: Spec((), int64))
+@LookupTableSizeV2.infer
+def _(table: Contents) -> Spec:
+    return Spec((), int64)
 
 
 def _exported(table: Contents, **attrs: Any) -> list[Dims]:
@@ -155,8 +157,12 @@ def _(table: Contents, key_dtype: DType, value_dtype: DType) -> list[Spec]:
     return [Spec((None,), key_dtype), Spec((None, *table.value_shape), value_dtype)]
 
 
+def _without_results(*inputs: Spec, table: Contents) -> list[Spec]:
+    return []
+
+
 for _op in (LookupTableInsertV2, LookupTableImportV2, LookupTableRemoveV2):
-    _op.infer(lambda *inputs, **attrs: [])
+    _op.infer(_without_results)
 no_gradient(
     LookupTableFindV2,
     LookupTableInsertV2,

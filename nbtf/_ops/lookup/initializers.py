@@ -65,8 +65,8 @@ class KeyValueTensorInitializer(TableInitializerBase):
         self,
         keys: TensorLike,
         values: TensorLike,
-        key_dtype: DTypeLike = None,
-        value_dtype: DTypeLike = None,
+        key_dtype: DTypeLike | None = None,
+        value_dtype: DTypeLike | None = None,
         name: str | None = None,
     ) -> None:
         self._keys = as_tensor(keys, None if key_dtype is None else as_dtype(key_dtype))

@@ -161,7 +161,7 @@ class StaticVocabularyTable(_Table):
         self,
         initializer: TableInitializerBase | None,
         num_oov_buckets: int,
-        lookup_key_dtype: DTypeLike = None,
+        lookup_key_dtype: DTypeLike | None = None,
         name: str | None = None,
         experimental_is_anonymous: bool = False,
     ) -> None:
@@ -241,7 +241,9 @@ class MutableHashTable(_Table):
         self._contents = _contents(key_dtype, value_dtype, self._default, "MutableHashTableV2", **options)
         self._name = name
 
-    def lookup(self, keys: Any, dynamic_default_values: TensorLike | None = None, name: str | None = None) -> Any:
+    def lookup(  # pyright: ignore[reportIncompatibleMethodOverride]  # TensorFlow's signature
+        self, keys: Any, dynamic_default_values: TensorLike | None = None, name: str | None = None
+    ) -> Any:
         """Returns the values of keys, and the default value for keys that the table does not have.
 
         Args:

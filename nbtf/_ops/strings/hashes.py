@@ -86,9 +86,11 @@ class _State:
     """The running state of the fingerprint of a long string."""
 
     def __init__(self, x: int) -> None:
-        self.x, self.y = x, (81 * _K1 + 113) & _ALL
-        self.z = _mixed(self.y * _K2 + 113) * _K2 & _ALL
-        self.v, self.w = (0, 0), (0, 0)
+        self.x: int = x
+        self.y: int = (81 * _K1 + 113) & _ALL
+        self.z: int = _mixed(self.y * _K2 + 113) * _K2 & _ALL
+        self.v: tuple[int, int] = (0, 0)
+        self.w: tuple[int, int] = (0, 0)
 
     def add(self, text: bytes, start: int, factor: int, weight: int) -> None:
         """Adds 64 bytes from a position; `weight` is 1, and 9 for the last ones."""
@@ -96,8 +98,8 @@ class _State:
         x = _turned(self.x + self.y + self.v[0] + read(8), 37) * factor & _ALL ^ self.w[1] * weight & _ALL
         y = _turned(self.y + self.v[1] + read(48), 42) * factor + self.v[0] * weight + read(40)
         z = _turned(self.z + self.w[0], 33) * factor
-        self.v = _four(*map(read, (0, 8, 16, 24)), self.v[1] * factor, x + self.w[0])
-        self.w = _four(*map(read, (32, 40, 48, 56)), z + self.w[1], y + read(16))
+        self.v = _four(read(0), read(8), read(16), read(24), self.v[1] * factor, x + self.w[0])
+        self.w = _four(read(32), read(40), read(48), read(56), z + self.w[1], y + read(16))
         self.x, self.y, self.z = z & _ALL, y & _ALL, x & _ALL
 
 

@@ -124,6 +124,7 @@ if _typing.TYPE_CHECKING:  # loaded on first use; listed here for editors and ty
     from nbtf import io as io
     from nbtf import keras as keras
     from nbtf import linalg as linalg
+    from nbtf import lookup as lookup
     from nbtf import math as math
     from nbtf import nest as nest
     from nbtf import nn as nn
@@ -142,6 +143,10 @@ if _typing.TYPE_CHECKING:  # loaded on first use; listed here for editors and ty
     from nbtf import version as version
     from nbtf._graph.function import function as function
     from nbtf._graph.trial import init_scope as init_scope
+    from nbtf._ops.arrays.batch_blocks import batch_to_space as batch_to_space
+    from nbtf._ops.arrays.batch_blocks import required_space_to_batch_paddings as required_space_to_batch_paddings
+    from nbtf._ops.arrays.batch_blocks import space_to_batch as space_to_batch
+    from nbtf._ops.arrays.batch_blocks import space_to_batch_nd as space_to_batch_nd
     from nbtf._ops.arrays.bitcast import bitcast as bitcast
     from nbtf._ops.arrays.coordinates import gather_nd as gather_nd
     from nbtf._ops.arrays.coordinates import scatter_nd as scatter_nd
@@ -165,6 +170,7 @@ if _typing.TYPE_CHECKING:  # loaded on first use; listed here for editors and ty
     from nbtf._ops.arrays.searching import searchsorted as searchsorted
     from nbtf._ops.arrays.searching import unique as unique
     from nbtf._ops.arrays.searching import unique_with_counts as unique_with_counts
+    from nbtf._ops.arrays.sequences import reverse_sequence as reverse_sequence
     from nbtf._ops.arrays.slicing import reverse as reverse
     from nbtf._ops.arrays.slicing import roll as roll
     from nbtf._ops.arrays.slicing import slice as slice
@@ -241,6 +247,7 @@ if _typing.TYPE_CHECKING:  # loaded on first use; listed here for editors and ty
     from nbtf.autodiff import recompute_grad as recompute_grad
     from nbtf.compat._v1._graph.graph import Graph as Graph
     from nbtf.config import gpu as gpu  # the 2.0 alpha guide's text says tf.gpu, its code tf.config.gpu
+    from nbtf.data.iterators import OptionalSpec as OptionalSpec
     from nbtf.data.specs import RaggedTensorSpec as RaggedTensorSpec
     from nbtf.data.specs import SparseTensorSpec as SparseTensorSpec
     from nbtf.debugging import Assert as Assert
@@ -266,8 +273,8 @@ newaxis = None
 _LOADED_ON_FIRST_USE = frozenset(
     (
         "autodiff autograph bitwise compat config data debugging distribute dtypes experimental image io keras linalg "
-        "math nest nn notebook ragged random raw_ops runtime saved_model sparse strings summary sysconfig test train "
-        "version"
+        "lookup math nest nn notebook ragged random raw_ops runtime saved_model sparse strings summary sysconfig test "
+        "train version"
     ).split()
 )
 """Namespaces that `import nbtf` does not load, so that it costs little more than `import numpy`."""
@@ -277,6 +284,9 @@ _FETCHED_ON_FIRST_USE = {
     for module, names in {
         "nbtf._graph.function": "function",
         "nbtf._graph.trial": "init_scope",
+        "nbtf._ops.arrays.batch_blocks": (
+            "batch_to_space required_space_to_batch_paddings space_to_batch space_to_batch_nd"
+        ),
         "nbtf._ops.arrays.bitcast": "bitcast",
         "nbtf._ops.arrays.coordinates": "gather_nd scatter_nd",
         "nbtf._ops.arrays.gathering": "boolean_mask gather repeat",
@@ -288,6 +298,7 @@ _FETCHED_ON_FIRST_USE = {
             "tensor_scatter_nd_update"
         ),
         "nbtf._ops.arrays.searching": "searchsorted unique unique_with_counts",
+        "nbtf._ops.arrays.sequences": "reverse_sequence",
         "nbtf._ops.arrays.slicing": "reverse roll slice",
         "nbtf._ops.arrays.tensor_array": "TensorArray",
         "nbtf._ops.control.flow": "case cond control_dependencies group no_op switch_case while_loop",
@@ -323,6 +334,7 @@ _FETCHED_ON_FIRST_USE = {
         ),
         "nbtf.compat._v1._graph.graph": "Graph",
         "nbtf.config": "gpu",
+        "nbtf.data.iterators": "OptionalSpec",
         "nbtf.data.specs": "RaggedTensorSpec SparseTensorSpec",
         "nbtf.debugging": "Assert assert_equal assert_greater assert_less assert_rank",
     }.items()

@@ -337,8 +337,8 @@ def get_static_value(tensor: Any, partial: bool = False) -> Any:
     >>> tf.get_static_value(tf.constant([1, 2]))
     array([1, 2], dtype=int32)
     """
-    if isinstance(tensor, Tensor):
-        return tensor.numpy()
     if hasattr(tensor, "static_value"):
         return tensor.static_value()  # a graph tensor may have a static value
+    if isinstance(tensor, Tensor):
+        return tensor.numpy()
     return None if is_tensor(tensor) else tensor

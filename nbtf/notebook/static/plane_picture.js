@@ -2,10 +2,10 @@
 
 import { line, path, rectangle, text, textOn, widthOf, widthOfText } from "./picture.js";
 import { flowed, linesOf } from "./flow.js";
-import { chunksAt, pieceCount, wholeAxis } from "./plane_axis.js";
+import { allPieces, chunksAt, momentOf, pieceObject } from "./memory_pieces.js";
+import { wholeAxis } from "./plane_axis.js";
 import { PLANE, SMALL, aboutPiece, bandSides, crossSection, freeInWords, rasterOfChunks, shortened } from "./plane_chunks.js";
 import { sizeInWords } from "./sizes.js";
-import { momentOf, pieceObject } from "./snapshot_history.js";
 import { WORDS, fill } from "./words.js";
 
 // The layout of a picture of some width; the same for all steps. A narrow place has no column of names at the side: its figures
@@ -14,13 +14,12 @@ export function planeLayout(history, asked, view = null, mayBeNarrow = false) {
   const words = WORDS.memoryPicture;
   const isNarrow = mayBeNarrow && asked < PLANE.least;
   const width = Math.max(asked, isNarrow ? PLANE.narrowest : PLANE.least);
-  const counted = { ...numberOf(history, history.steps - 1), pieces: history.pieces.length };
+  const counted = { ...numberOf(history, history.steps - 1), pieces: history.count };
   const widest = [fill(words.holes, { size: PLANE.widest, largest: PLANE.widest }), fill(words.counted, counted)];
   const side = width - PLANE.margin - (isNarrow ? PLANE.bar : Math.max(PLANE.side, ...widest.map((one) => widthOf(one, 11, 600))));
   const right = side - (isNarrow ? 12 : 28);
   const limit = Math.max(history.limit, history.top, 1);
-  const used = history.end ?? history.pieces.reduce((most, piece) => Math.max(most, piece.start + piece.size), 0);
-  const high = history.refusals.length || used * 2 > limit ? limit : roundedUp(used);
+  const high = history.refusals.length || history.end * 2 > limit ? limit : roundedUp(history.end);
   const whole = wholeAxis(history, PLANE.left, right, high / PLANE.height);
   const axis = view ? whole.zoomed(view.from, view.to) : whole;
   const [low, least] = view ? [view.low * high, ((view.high - view.low) * high) / PLANE.height] : [0, high / PLANE.height];
@@ -34,8 +33,8 @@ export function planeLayout(history, asked, view = null, mayBeNarrow = false) {
   layout.y = (address) => layout.bottom - (address - low) / least;
   if (view) layout.y = (address) => layout.bottom - Math.min(Math.max((address - low) / least, 0), PLANE.height);
   layout.curve = curveOf(layout);
-  layout.raster = history.columns ? rasterOf(layout) : null;
-  const bands = layout.raster ? namesOf(layout) : history.pieces.flatMap((piece) => bandOf(layout, piece));
+  layout.raster = history.isPainted ? rasterOf(layout) : null;
+  const bands = layout.raster ? namesOf(layout) : allPieces(history).flatMap((piece) => bandOf(layout, piece));
   layout.plane = [...frameOf(layout), ...bands, ...axis.spans(history.spans, layout.bottom)];
   layout.refused = history.refusals.slice(-4).filter(({ step }) => axis.shows(step)).flatMap((each) => refusalOf(layout, each));
   layout.foot = planeFoot(layout);
@@ -82,7 +81,7 @@ function headOfPlane({ history, width, end }) {
 function planeFacts(layout, step) {
   const { history, side, end, limit, high } = layout;
   const words = WORDS.memoryPicture;
-  const counted = { ...numberOf(history, step), pieces: pieceCount(history, step) };
+  const counted = { ...numberOf(history, step), pieces: momentOf(history, step).alive.length };
   const rows = [
     [text(0, 0, history.measured ? fill(WORDS.snapshot.reservedOf, { size: sizeInWords(momentOf(history, step).reserved) }) : high === limit ? words.limit : fill(words.ofLimit, { limit: sizeInWords(limit) }), SMALL)],
     [text(0, 0, sizeInWords(history.inUse[step]), { size: 15, weight: 650 }), text(0, 0, words.inUse, { fill: "soft" })],
@@ -138,6 +137,7 @@ function bandOf(layout, piece) {
   const [begin, end] = [layout.axis.x(piece.birth), layout.axis.x(piece.death)];
   if (piece.size < layout.least || end - begin <= 0) return [];
   const [top, middle, low] = bandSides(layout, piece);
+  if (layout.view && low <= top) return [];
   const token = piece.group.fill;
   const [x, width] = [begin + 0.4, Math.max(end - begin - 0.8, 0.6)];
   const sizes = { asked: sizeInWords(piece.requested), charged: sizeInWords(piece.size) };
@@ -194,7 +194,7 @@ function rasterOf({ history: { columns, extents, groups, groupOf }, axis, bottom
 
 // A red line, and the request at its true height over the largest hole.
 function refusalOf(layout, refusal) {
-  const { history, axis, curveTop, top: highest, bottom, side, least, y } = layout;
+  const { history, axis, curveTop, high, bottom, side, y } = layout;
   const [begin, end] = [axis.x(refusal.step), axis.x(refusal.step + 1)];
   const marks = [line(begin, curveTop - 4, begin, bottom, { stroke: "hot", width: 1.6 })];
   if (end - begin < 80) return marks;
@@ -207,8 +207,10 @@ function refusalOf(layout, refusal) {
   }
   const holes = chunksAt(history, refusal.step).filter((chunk) => !chunk.piece);
   const { start, size } = holes.reduce((best, hole) => (hole.size > best.size || (hole.size === best.size && hole.start < best.start) ? hole : best), holes[0] ?? { start: 0, size: 0 });
-  const height = Math.min(refusal.nbytes / least, PLANE.height);
-  const top = Math.min(Math.max(y(start + size / 2) - height / 2, highest), bottom - height);
+  const needed = Math.min(refusal.nbytes, high);
+  const lowest = Math.min(Math.max(start + size / 2 - needed / 2, 0), high - needed);
+  const [top, height] = [y(lowest + needed), y(lowest) - y(lowest + needed)];
+  if (height < 1) return marks;
   const [x, width] = [begin + 5, end - begin - 10];
   marks.push(rectangle(x, top, width, height, "paper", { radius: 3, opacity: 0.93 }));
   marks.push(rectangle(x, top, width, height, "", { stroke: "hot", strokeWidth: 1.8, radius: 3, dashed: true }));
@@ -245,8 +247,8 @@ function chosenFrames({ side, axis, y }, { start, size, piece }) {
 function planeFoot(layout) {
   const { history, bottom, end, least } = layout;
   const words = WORDS.memoryPicture;
-  const drawn = layout.raster ? history.pieces : history.pieces.filter((piece) => piece.size >= least);
-  const shown = layout.raster ? null : new Set(drawn.map(({ group }) => group));
+  const drawn = layout.raster ? null : allPieces(history).filter((piece) => piece.size >= least);
+  const shown = drawn && new Set(drawn.map(({ group }) => group));
   const groups = history.groups.filter((group, number) => (shown ? shown.has(group) : history.present.has(number)));
   const marks = [];
   let [x, y] = [PLANE.left, bottom + 40];
@@ -257,7 +259,7 @@ function planeFoot(layout) {
     marks.push(text(x + 15, y, name, SMALL));
     x += 29 + width;
   }
-  const folded = history.pieces.length - drawn.length;
+  const folded = drawn ? history.count - drawn.length : 0;
   if (folded) {
     const note = fill(words.foldedPieces, { n: folded, size: sizeInWords(Math.floor(least)) });
     y += x + widthOf(note, 11) > end ? 18 : 0;

@@ -5,8 +5,6 @@
 // piece), `extents` (regions of memory), `describe(at)`, which returns a piece's title, line, shape, fate and seq, and
 // `isOlder(at)`: whether a piece that exists at the first step was allocated before it.
 
-import { sizeInWords } from "./sizes.js";
-
 const MOST_BANDS = 2000; // up to which a plane has an element for each piece
 
 // Adds to a history what all views need: the memory in use after each step, the peak, and orders by address.
@@ -49,8 +47,9 @@ function levelsOf({ size, birth, death }, steps, isCounted) {
 export function pieceObject(history, at) {
   const { columns, objects, groups, groupOf } = history;
   if (!objects.has(at)) {
-    const numbers = Object.fromEntries(Object.entries(columns).map(([name, column]) => [name, column[at]]));
-    objects.set(at, { ...numbers, at, ...history.describe(at), group: groups[groupOf[at]] });
+    const piece = Object.assign(history.describe(at), { at, group: groups[groupOf[at]] });
+    for (const name in columns) piece[name] = columns[name][at];
+    objects.set(at, piece);
   }
   return objects.get(at);
 }
@@ -111,12 +110,13 @@ export function chunksAt(history, step, least = 0) {
   return chunks.sort((a, b) => a.start - b.start);
 }
 
-// The pieces of a step as objects, by address; of a history that is painted, those of one description and size as one.
+// The pieces of a step as objects, by address.
 export function piecesAt(history, step) {
-  return history.isPainted ? sumsOfPieces(history, step) : Array.from(momentOf(history, step).alive, (at) => pieceObject(history, at));
+  return Array.from(momentOf(history, step).alive, (at) => pieceObject(history, at));
 }
 
-function sumsOfPieces(history, step) {
+// The pieces of a step, those of one description and size as one: {at: one of them, count, size, requested}, the largest first.
+export function sumsOfPieces(history, step) {
   const { columns: { size, requested } } = history;
   history.kinds ??= kindsOf(history);
   const sums = new Map();
@@ -125,10 +125,7 @@ function sumsOfPieces(history, step) {
     if (sum) ((sum.count += 1), (sum.size += size[at]), (sum.requested += requested[at]));
     else sums.set(history.kinds[at], { at, count: 1, size: size[at], requested: requested[at] });
   }
-  return [...sums.values()].map(({ at, count, ...bytes }) => {
-    const member = pieceObject(history, at);
-    return { ...member, ...bytes, member, kind: history.kinds[at], shape: count > 1 ? `${count} × ${sizeInWords(size[at])}` : member.shape };
-  });
+  return [...sums.values()].sort((a, b) => b.size - a.size);
 }
 
 // A number for each combination of description and size.

@@ -30,8 +30,8 @@ class StepColumns {
     const weights = firsts.map((step) => (refused.has(step) ? share / refused.size : (1 - share) / ordinary));
     const scale = (right - left) / weights.reduce((sum, weight) => sum + weight, 0);
     Object.assign(this, { left, right, steps, firsts, begin: left, factor: 1 });
-    this.edges = [left];
-    for (const weight of weights) this.edges.push(this.edges.at(-1) + weight * scale);
+    this.edges = new Float64Array(weights.length + 1).fill(left);
+    for (let at = 0; at < weights.length; at++) this.edges[at + 1] = this.edges[at] + weights[at] * scale;
   }
 
   // The same axis with only a part of it in sight, between two shares of its width.
@@ -46,9 +46,10 @@ class StepColumns {
     return Math.min(Math.max(this.left + (edge - this.begin) * this.factor, this.left), this.right);
   }
 
-  // The px of a step from the left end of the axis, of a history with a column for each step; it may be out of sight.
-  edgeOf(step) {
-    return (this.edges[step] - this.begin) * this.factor;
+  // A function for the px of a step from the left end of the axis, of a history with a column for each step; it may be out of sight.
+  edgesOf() {
+    const { edges, begin, factor } = this;
+    return (step) => (edges[step] - begin) * factor;
   }
 
   // The left edge of a step as a share of the whole axis; for the number of steps, 1.

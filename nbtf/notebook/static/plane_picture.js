@@ -170,26 +170,41 @@ function namesOf(layout) {
   return marks;
 }
 
-// The bands of a snapshot as numbers, which plane_raster.js paints: their sides in px within the plane, and their layer.
-function rasterOf({ history: { columns, extents, groups, groupOf }, axis, bottom, top, right, low, least }) {
-  const width = right - PLANE.left;
-  const x = (step) => Math.min(Math.max(axis.edgeOf(step), 0), width);
-  const [height, scale] = [bottom - top, 1 / least];
-  const y = (address) => Math.min(Math.max(height - (address - low) * scale, 0), height);
-  const sides = (count, start, size, birth, death) => {
-    const numbers = new Float32Array(count * 4);
-    for (let at = 0, to = 0; at < count; at++) {
-      numbers[to++] = x(birth(at));
-      numbers[to++] = x(death(at));
-      numbers[to++] = y(start(at) + size(at));
-      numbers[to++] = y(start(at));
-    }
-    return numbers;
-  };
-  const { start, size, birth, death } = columns;
-  const used = sides(start.length, (at) => start[at], (at) => size[at], (at) => birth[at], (at) => death[at]);
-  const free = sides(extents.length, (at) => extents[at].start, (at) => extents[at].size, (at) => extents[at].birth, (at) => extents[at].death);
-  return { x: PLANE.left, y: top, width, height, free, used, layers: groupOf, fills: groups.map((group) => group.fill) };
+// The bands in sight as numbers, which plane_raster.js paints: their sides in px within the plane, and their layer.
+function rasterOf(layout) {
+  const { history: { columns, extents, groups, groupOf }, right, bottom, top } = layout;
+  const free = sidesInSight(layout, columnsOfExtents(extents));
+  const used = sidesInSight(layout, columns, groupOf);
+  const fills = groups.map((group) => group.fill);
+  return { x: PLANE.left, y: top, width: right - PLANE.left, height: bottom - top, free: free.sides, used: used.sides, layers: used.layers, fills };
+}
+
+function columnsOfExtents(extents) {
+  const column = (name) => Float64Array.from(extents, (extent) => extent[name]);
+  return { start: column("start"), size: column("size"), birth: column("birth"), death: column("death") };
+}
+
+// Four px for each range of memory that is in sight: left, right, top and bottom.
+function sidesInSight({ axis, right, bottom, top, low, least }, { start, size, birth, death }, groupOf = null) {
+  const [width, height, scale, high] = [right - PLANE.left, bottom - top, 1 / least, low + least * (bottom - top)];
+  const edges = axis.edgesOf();
+  const [sides, layers] = [new Float32Array(start.length * 4), new Uint8Array(start.length)];
+  let count = 0;
+  for (let at = 0; at < start.length; at++) {
+    const begin = start[at];
+    const end = begin + size[at];
+    if (end <= low || begin >= high) continue;
+    const from = edges(birth[at]);
+    const to = edges(death[at]);
+    if (to <= 0 || from >= width) continue;
+    if (groupOf) layers[count] = groupOf[at];
+    sides[4 * count] = from > 0 ? from : 0;
+    sides[4 * count + 1] = to < width ? to : width;
+    sides[4 * count + 2] = end < high ? height - (end - low) * scale : 0;
+    sides[4 * count + 3] = begin > low ? height - (begin - low) * scale : height;
+    count += 1;
+  }
+  return { sides: sides.subarray(0, 4 * count), layers: layers.subarray(0, count) };
 }
 
 // A red line, and the request at its true height over the largest hole.
@@ -214,19 +229,19 @@ function refusalOf(layout, refusal) {
   const [x, width] = [begin + 5, end - begin - 10];
   marks.push(rectangle(x, top, width, height, "paper", { radius: 3, opacity: 0.93 }));
   marks.push(rectangle(x, top, width, height, "", { stroke: "hot", strokeWidth: 1.8, radius: 3, dashed: true }));
-  return [...marks, ...requestOf(refusal, x + width / 2, top + height / 2, width, height)];
+  return [...marks, ...requestOf(layout, refusal, x + width / 2, top + height / 2, width)];
 }
 
-// The text inside a request: as many of its lines as fit, but always the first.
-function requestOf(refusal, x, y, width, height) {
+// The text on a request, which may be taller than the request, but stays within the plane.
+function requestOf({ top, bottom }, refusal, x, y, width) {
   const words = WORDS.memoryPicture;
-  const letters = { fill: "hot", size: 11, anchor: "middle" };
-  const asked = text(x, 0, fill(words.asked, { size: refusal.asked }), { ...letters, weight: 650, halo: true });
+  const letters = { fill: "hot", size: 11, anchor: "middle", halo: true };
+  const asked = text(x, 0, fill(words.asked, { size: refusal.asked }), { ...letters, weight: 650 });
   const whole = [asked, text(x, 0, words.noHole, letters)];
   const lines = whole.flatMap((one) => linesOf(one, width).map((said) => ({ ...one, words: said })));
-  const shown = lines.slice(0, Math.max(linesOf(asked, width).length, Math.floor((height - 2) / 13)));
-  const first = y + 4 - 6.5 * (shown.length - 1);
-  return shown.map((one, at) => ({ ...one, y: first + 13 * at }));
+  const below = 13 * (lines.length - 1);
+  const first = Math.min(Math.max(y + 4 - below / 2, top + 13), bottom - 5 - below);
+  return lines.map((one, at) => ({ ...one, y: first + 13 * at }));
 }
 
 export function scrubberAt({ axis, curveTop, bottom: y, lineEnd }, step) {

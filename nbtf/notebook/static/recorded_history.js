@@ -17,17 +17,17 @@ function recordedHistory({ pieces: rows, extents, texts, ...data }) {
   const column = (name) => Float64Array.from(rows, (row) => row[PIECE.indexOf(name)]);
   const [groups, keys] = [recordedGroups(), Object.keys(recordedGroups())];
   const groupOf = Uint8Array.from(rows, (row) => keys.indexOf(texts[row[PIECE.indexOf("group")]]));
-  const columns = { start: column("start"), size: column("size"), requested: column("requested"), birth: column("birth"), death: column("death"), seq: column("seq"), text: descriptions(rows) };
+  const columns = { start: column("start"), size: column("size"), requested: column("requested"), birth: column("birth"), death: column("death"), seq: column("seq"), text: numbered(rows, ["title", "shape", "line"]), madeIn: column("line") };
   const describe = (at) => Object.fromEntries(TEXTS.map((name) => [name, texts[rows[at][PIECE.indexOf(name)]]]));
   const regions = extents.map((row) => Object.fromEntries(EXTENT.map((name, number) => [name, row[number]])));
   const present = new Set(groupOf);
   return historyWithLevels({ ...data, columns, groups: Object.values(groups), groupOf, present, extents: regions, describe, isOlder: (at) => !columns.seq[at] });
 }
 
-// A number for each combination of name, shape and line.
-function descriptions(rows) {
+// A number for each combination of some texts.
+function numbered(rows, names) {
   const numbers = new Map();
-  const of = ["title", "shape", "line"].map((name) => PIECE.indexOf(name));
+  const of = names.map((name) => PIECE.indexOf(name));
   return Float64Array.from(rows, (row) => {
     const key = of.map((column) => row[column]).join();
     if (!numbers.has(key)) numbers.set(key, numbers.size);

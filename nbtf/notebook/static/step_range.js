@@ -5,8 +5,8 @@ import { pieceObject } from "./memory_pieces.js";
 // {most, change, allocated: {count, bytes}, freed: {count, bytes}, groups: [[name, count, bytes]], lines: [[line, count, bytes]]} for
 // the steps from `from` to `to`, both included. The most bytes come first; pieces from before the first step are not counted.
 export function sumsOfSteps(history, { from, to }) {
-  const { columns: { birth, death, size, stack, text }, groups, groupOf, inUse } = history;
-  const kinds = stack ?? text; // pieces of one kind have one line
+  const { columns: { birth, death, size, stack, madeIn }, groups, groupOf, inUse } = history;
+  const kinds = stack ?? madeIn; // pieces of one kind have one line
   const sums = { most: 0, change: 0, allocated: { count: 0, bytes: 0 }, freed: { count: 0, bytes: 0 } };
   const [byGroup, byKind] = [new Map(), new Map()];
   for (let at = 0; at < birth.length; at++) {

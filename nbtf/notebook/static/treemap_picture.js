@@ -1,7 +1,7 @@
 // Draws how much each holder has at a step, mark by mark as stills/treemap.py does, and the selected piece.
 
 import { flowed } from "./flow.js";
-import { momentOf, piecesAt } from "./memory_pieces.js";
+import { momentOf, pieceObject, piecesAt, sumsOfPieces } from "./memory_pieces.js";
 import { rectangle, text, widthOfText } from "./picture.js";
 import { PLANE, shortened } from "./plane_chunks.js";
 import { sizeInWords } from "./sizes.js";
@@ -39,14 +39,23 @@ export function treemapMoment({ history, width }, step, chosen = null) {
 
 // The largest sums of pieces; the others are one box in each group.
 function largestSums(history, step) {
-  const sums = piecesAt(history, step).sort((a, b) => b.size - a.size);
+  const sums = sumsOfPieces(history, step);
+  const largest = sums.slice(0, MOST_SUMS).map(({ at, count, size, requested }) => {
+    const member = pieceObject(history, at);
+    const shape = count > 1 ? `${count} × ${sizeInWords(member.size)}` : member.shape;
+    return { ...member, size, requested, member, kind: history.kinds[at], shape };
+  });
   const rest = new Map();
-  for (const { group, size, requested } of sums.slice(MOST_SUMS)) {
-    const before = rest.get(group) ?? { group, size: 0, requested: 0, count: 0 };
-    rest.set(group, { ...before, size: before.size + size, requested: before.requested + requested, count: before.count + 1 });
+  for (const { at, size, requested } of sums.slice(MOST_SUMS)) {
+    const group = history.groups[history.groupOf[at]];
+    if (!rest.has(group)) rest.set(group, { group, size: 0, requested: 0, count: 0 });
+    const sum = rest.get(group);
+    sum.size += size;
+    sum.requested += requested;
+    sum.count += 1;
   }
   const boxes = [...rest.values()].map((sum) => ({ ...sum, title: fill(WORDS.snapshot.others, { n: sum.count }), shape: "" }));
-  return [...sums.slice(0, MOST_SUMS), ...boxes];
+  return [...largest, ...boxes];
 }
 
 function chargedTo(pieces) {

@@ -1,8 +1,9 @@
 """Measures how long readers of the memory views wait: `python -m tests.benchmarks.bench_memory_views [PIECES]`.
 
 Uses Chromium, a memory snapshot and a recording with this many pieces (default: 100,000), each as a saved page. Prints
-wall-clock milliseconds until 40 actions of each kind are drawn (median and 95th percentile), for the address plane, the
-stacked view and the treemap.
+for 40 actions of each kind in the address plane, the stacked view and the treemap, the wall-clock milliseconds until an
+action is drawn, and the milliseconds of the page's thread, which other programs on the machine do not change (median and
+95th percentile of each).
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from __future__ import annotations
 import random
 import sys
 import tempfile
-from functools import partial
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +29,6 @@ from nbtf._snapshots.snapshot import (
     Trace,
 )
 from nbtf.notebook.opened_files import save_page_of
-from tests.benchmarks.bench_pages import looks
 from tests.browser.conftest import ARGUMENTS, USUAL
 from tests.conftest import browser_or_outcome
 
@@ -54,22 +54,27 @@ _ACT = """(number, random) => {{
   const key = (name) => plane.dispatchEvent(new KeyboardEvent("keydown", {{ key: name, bubbles: true, cancelable: true }}));
   {action}
 }}"""
+_DRAWN = """async ([action, number]) => {
+  const begin = performance.now();
+  eval(`(${action})`)(number, Math.random);
+  await new Promise((done) => requestAnimationFrame(() => setTimeout(done)));
+  return performance.now() - begin;
+}"""
 _ACTIONS = {
     "zoom": 'if (number % 14 === 13) key("0"); else wheel({ ctrlKey: true, deltaY: -120 });',
     "zoom out and move": (
-        'if (!number) for (let times = 0; times < 8; times++) key("+");'
+        'if (number === -2) for (let times = 0; times < 8; times++) key("+");'
         "if (number % 2) wheel({ shiftKey: true, deltaY: random() < 0.5 ? 200 : -200 });"
         "else wheel({ ctrlKey: true, deltaY: number % 4 ? 60 : -60 });"
     ),
     "scrub": 'pointer("pointerdown", 0.1 + 0.5 * random()); window.dispatchEvent(new PointerEvent("pointerup"));',
     "step": 'key(number % 2 ? "ArrowLeft" : "ArrowRight");',
     "range": (
-        'if (!number) pointer("pointerdown", 0.12);'
+        'if (number === -2) pointer("pointerdown", 0.12);'
         'else if (number === 39) window.dispatchEvent(new PointerEvent("pointerup"));'
         'else pointer("pointermove", 0.12 + 0.5 * random());'
     ),
 }
-_WHOLE = 'if (!number) key("0");'
 
 
 def snapshot(pieces: int) -> MemorySnapshot:
@@ -120,7 +125,10 @@ def main(pieces: int) -> None:
     """Prints the figures."""
     from playwright.sync_api import sync_playwright
 
-    sources = {"snapshot": lambda path: save_page_of(snapshot(pieces), path), "recording": lambda path: recording(pieces).to_html(path)}
+    sources: dict[str, Callable[[Path], object]] = {
+        "snapshot": lambda path: save_page_of(snapshot(pieces), path),
+        "recording": lambda path: recording(pieces).to_html(path),
+    }
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
         running = playwright.chromium.launch(executable_path=browser_or_outcome(), args=ARGUMENTS)
         for name, save in sources.items():
@@ -132,18 +140,36 @@ def main(pieces: int) -> None:
 
 def measure(page: Any, name: str, file: Path) -> None:
     """Prints the figures of one page."""
+    devtools = page.context.new_cdp_session(page)
+    devtools.send("Performance.enable", {"timeDomain": "threadTicks"})
     page.goto(file.as_uri(), wait_until="commit")
     page.locator(".nbtf-tabs").wait_for()
     for view in ("Memory", "Stacked by holder", "Treemap"):
         page.get_by_role("tab", name=view, exact=True).click()
-        page.locator(".nbtf-plane svg text").locator("visible=true").first.wait_for()
-        size = page.evaluate("() => [...document.querySelectorAll('.nbtf-plane')].find((each) => each.checkVisibility()).ariaValueMax")
-        print(f"{name} of {file.stat().st_size / 1e6:.1f} MB, {view}, {int(size):,} steps", flush=True)
+        plane = page.locator(".nbtf-plane").locator("visible=true").first
+        plane.wait_for()
+        print(f"{name} of {file.stat().st_size / 1e6:.1f} MB, {view}, {plane.get_attribute('aria-valuemax')} steps")
         for action, script in _ACTIONS.items():
-            if view == "Treemap" and action not in ("scrub", "step"):
-                continue
-            print(f"  {action}: {looks(page, _ACT.format(action=script), '.nbtf-scene', 20)}", flush=True)
-            page.keyboard.press("Escape")
+            if view != "Treemap" or action == "step":
+                print(f"  {action}: {_waits(page, devtools, _ACT.format(action=script))}", flush=True)
+                plane.press("Escape")
+
+
+def _waits(page: Any, devtools: Any, action: str) -> str:
+    walls: list[float] = []
+    works: list[float] = []
+    for number in range(-2, 40):  # the first two let the browser compile
+        before = _thread_seconds(devtools)
+        walls.append(page.evaluate(_DRAWN, [action, number]))
+        works.append(1000 * (_thread_seconds(devtools) - before))
+    columns = [sorted(column[2:]) for column in (walls, works)]
+    half, most = ([column[round(share * (len(column) - 1))] for column in columns] for share in (0.5, 0.95))
+    return f"drawn {half[0]:.0f} ms (95 %: {most[0]:.0f}), thread {half[1]:.0f} ms (95 %: {most[1]:.0f})"
+
+
+def _thread_seconds(devtools: Any) -> float:
+    metrics = {each["name"]: each["value"] for each in devtools.send("Performance.getMetrics")["metrics"]}
+    return metrics["TaskDuration"]
 
 
 if __name__ == "__main__":

@@ -94,15 +94,16 @@ function hole(moment, region, from, to) {
   moment.largest = Math.max(moment.largest, to - from);
 }
 
-// The chunks of a step as objects, by address: pieces, and the holes between them; `least` leaves out smaller ones.
-export function chunksAt(history, step, least = 0) {
+// The chunks of a step as objects, by address: pieces, and the holes between them; without those up to a size, or outside of addresses.
+export function chunksAt(history, step, least = 0, low = 0, high = Infinity) {
   const { columns: { start, size } } = history;
   const { alive, holes, regions } = momentOf(history, step);
   const chunks = [];
-  for (const [region, from, bytes] of holes) if (bytes > least) chunks.push({ region: region.region, offset: from - region.start, start: from, size: bytes, piece: null });
+  const isShown = (from, bytes) => bytes > least && from < high && from + bytes > low;
+  for (const [region, from, bytes] of holes) if (isShown(from, bytes)) chunks.push({ region: region.region, offset: from - region.start, start: from, size: bytes, piece: null });
   let number = 0;
   for (const at of alive) {
-    if (size[at] <= least) continue;
+    if (!isShown(start[at], size[at])) continue;
     while (number < regions.length - 1 && regions[number].start + regions[number].size <= start[at]) number++;
     const region = regions[number] ?? { region: 0, start: 0 };
     chunks.push({ region: region.region, offset: start[at] - region.start, start: start[at], size: size[at], piece: pieceObject(history, at) });

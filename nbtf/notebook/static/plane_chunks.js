@@ -25,8 +25,7 @@ export function crossSection(layout, step) {
 // All chunks, or those in sight whose names may be readable.
 function chunksWithNames({ history, low, least }, step) {
   if (!history.isPainted) return chunksAt(history, step);
-  const isInSight = ({ start, size }) => start + size > low && start < low + least * PLANE.height;
-  return chunksAt(history, step, 4 * least).filter(isInSight);
+  return chunksAt(history, step, 4 * least, low, low + least * PLANE.height);
 }
 
 // The chunks of a step as numbers, which plane_raster.js paints.

@@ -8,6 +8,8 @@ import { PLANE, SMALL, aboutPiece, bandSides, crossSection, freeInWords, rasterO
 import { sizeInWords } from "./sizes.js";
 import { WORDS, fill } from "./words.js";
 
+const MOST_NAMES = 150; // of bands in a raster: each text costs the browser a tenth of a millisecond
+
 // The layout of a picture of some width; the same for all steps. A narrow place has no column of names at the side: its figures
 // are above the curve.
 export function planeLayout(history, asked, view = null, mayBeNarrow = false) {
@@ -155,19 +157,22 @@ function nameOf({ title, size, group }, begin, end, top, low) {
   return name ? [text(begin + 5, (top + low) / 2 + 4, name, { fill: textOn(group.fill), size: 11, weight: 600, mono: true })] : [];
 }
 
-// The names of the bands of a raster.
+// The names of the largest bands of a raster.
 function namesOf(layout) {
-  const { history, axis, least, y } = layout;
-  const { size, birth, death } = history.columns;
-  const marks = [];
+  const { history, axis, least, low, y } = layout;
+  const { start, size, birth, death } = history.columns;
+  const edges = axis.edgesOf();
+  const [width, high] = [layout.right - PLANE.left, low + least * PLANE.height];
+  const bands = [];
   for (let at = 0; at < size.length; at++) {
-    if (size[at] < least * 12) continue;
-    const [begin, end] = [axis.x(birth[at]), axis.x(death[at])];
-    if (end - begin <= 36) continue;
-    const piece = pieceObject(history, at);
-    marks.push(...nameOf(piece, begin, end, y(piece.start + piece.size), y(piece.start)));
+    if (size[at] < least * 12 || start[at] >= high || start[at] + size[at] <= low) continue;
+    const length = Math.min(edges(death[at]), width) - Math.max(edges(birth[at]), 0);
+    if (length > 36) bands.push([at, length * size[at]]);
   }
-  return marks;
+  return bands.sort((a, b) => b[1] - a[1]).slice(0, MOST_NAMES).flatMap(([at]) => {
+    const piece = pieceObject(history, at);
+    return nameOf(piece, axis.x(piece.birth), axis.x(piece.death), y(piece.start + piece.size), y(piece.start));
+  });
 }
 
 // The bands in sight as numbers, which plane_raster.js paints: their sides in px within the plane, and their layer.
@@ -238,7 +243,8 @@ function requestOf({ top, bottom }, refusal, x, y, width) {
   const letters = { fill: "hot", size: 11, anchor: "middle", halo: true };
   const asked = text(x, 0, fill(words.asked, { size: refusal.asked }), { ...letters, weight: 650 });
   const whole = [asked, text(x, 0, words.noHole, letters)];
-  const lines = whole.flatMap((one) => linesOf(one, width).map((said) => ({ ...one, words: said })));
+  const room = Math.max(width, ...whole.flatMap((one) => one.words.split(" ").map((word) => widthOf(word, 11, one.weight))));
+  const lines = whole.flatMap((one) => linesOf(one, room).map((said) => ({ ...one, words: said })));
   const below = 13 * (lines.length - 1);
   const first = Math.min(Math.max(y + 4 - below / 2, top + 13), bottom - 5 - below);
   return lines.map((one, at) => ({ ...one, y: first + 13 * at }));

@@ -355,7 +355,9 @@ class PlaneView {
     drawPicture(this.ground, ground);
     this.canvas.draw(ground.raster);
     this.whole.hidden = !history.overview || !this.drawn.zooms;
-    if (!this.whole.hidden) drawPicture(this.overview, overviewPicture(history, width));
+    const overview = `${history.name} ${width} ${history.grouping}`;
+    if (!this.whole.hidden && this.overviewOf !== overview) drawPicture(this.overview, overviewPicture(history, width));
+    this.overviewOf = overview;
   }
 
   // The ways to group the pieces of a device.

@@ -203,6 +203,7 @@ class _Plane:
         text = filled(self._words["asked"], size=shortage_of(refusal.event).sizes["asked"])
         lines = [Text(x, 0, text, "hot", 11, 650, "middle", halo=True)]
         lines += [Text(x, 0, self._words["noHole"], "hot", 11, anchor="middle", halo=True)]
+        width = max(width, *(width_of(word, 11, line.weight) for line in lines for word in line.words.split()))
         texts = [(text, words) for text in lines for words in lines_of(text, width)]
         below = 13 * (len(texts) - 1)
         first = min(max(y + 4 - below / 2, self._scale.top + 13), self._scale.bottom - 5 - below)

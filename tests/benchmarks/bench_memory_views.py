@@ -2,8 +2,8 @@
 
 Uses Chromium, a memory snapshot and a recording with this many pieces (default: 100,000), each as a saved page. Prints
 for 40 actions of each kind in the address plane, the stacked view and the treemap, the wall-clock milliseconds until an
-action is drawn, and the milliseconds of the page's thread, which other programs on the machine do not change (median and
-95th percentile of each).
+action is drawn, and the milliseconds of the page's thread, which depend less on other programs (median and 95th
+percentile of each).
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ _ACT = """(number, random) => {{
   const place = (x) => ({{ clientX: left + width * x, clientY: top + height * 0.55, bubbles: true, cancelable: true }});
   const pointer = (name, x) => plane.dispatchEvent(new PointerEvent(name, {{ ...place(x), buttons: 1, pointerId: 1 }}));
   const wheel = (rest) => plane.dispatchEvent(new WheelEvent("wheel", {{ ...place(0.1 + 0.5 * random()), ...rest }}));
-  const key = (name) => plane.dispatchEvent(new KeyboardEvent("keydown", {{ key: name, bubbles: true, cancelable: true }}));
+  const key = (name) => plane.dispatchEvent(new KeyboardEvent("keydown", {{ key: name, bubbles: true }}));
   {action}
 }}"""
 _DRAWN = """async ([action, number]) => {

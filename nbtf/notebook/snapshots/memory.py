@@ -21,7 +21,7 @@ from nbtf.notebook.stills.memory_bands import Words
 from nbtf.notebook.views.page_data import packed
 
 MOST_FRAMES = 300_000
-"""Frames that a page contains of all stacks together; if there are more, the outermost of deep stacks are counted only."""
+"""Frames of all stacks together that a page contains; of more, the outermost of deep stacks are only counted."""
 
 
 def memory_of(history: DeviceHistory, window: Window, naming: Naming, words: Words) -> dict[str, Any]:
@@ -126,7 +126,7 @@ def _distinct(stacks: Integers) -> tuple[list[int], Integers]:
 
 
 def _frames(stacks: Sequence[Stack], write: Callable[[Frame], str]) -> dict[str, Any]:
-    """Returns the distinct frames as text, those of the user's program, and each stack as positions among the frames."""
+    """Returns the distinct frames as text, which are the user's, and each stack as positions among the frames."""
     texts: dict[str, int] = {}
     written: dict[Frame, int] = {}
     own: set[int] = set()

@@ -49,7 +49,7 @@ def test_sums_of_a_recording_are_those_of_its_events(seed: int, tmp_path: Path) 
 
     for (first, last), answer in zip(ranges, answers, strict=True):
         events = history.changes[first : last + 1]
-        allocated = [event.nbytes for event in events if isinstance(event, tf.runtime.Allocated)]
+        allocated = [event.size for event in events if isinstance(event, tf.runtime.Allocated)]
         before = history.in_use[first - 1] if first else 0
         change = history.in_use[last] - before
         assert (max(history.in_use[first : last + 1]), sum(allocated), len(allocated)) == (

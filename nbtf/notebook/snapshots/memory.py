@@ -129,18 +129,18 @@ def _frames(stacks: Sequence[Stack], write: Callable[[Frame], str]) -> dict[str,
     """Returns the distinct frames as text, which are the user's, and each stack as positions among the frames."""
     texts: dict[str, int] = {}
     written: dict[Frame, int] = {}
-    own: set[int] = set()
+    user_frames: set[int] = set()
 
     def position(frame: Frame) -> int:
         if frame not in written:
             written[frame] = texts.setdefault(write(frame), len(texts))
-            own.update([written[frame]] if is_own(frame.file) else [])
+            user_frames.update([written[frame]] if is_own(frame.file) else [])
         return written[frame]
 
     depth = _depth([len(stack) for stack in stacks])
     rows = [[position(frame) for frame in stack[:depth]] for stack in stacks]
     left_out = [max(len(stack) - depth, 0) for stack in stacks]
-    return {"frames": [*texts], "ownFrames": sorted(own), "stacks": rows, "framesLeftOut": left_out}
+    return {"frames": [*texts], "ownFrames": sorted(user_frames), "stacks": rows, "framesLeftOut": left_out}
 
 
 def _depth(lengths: Sequence[int]) -> int:

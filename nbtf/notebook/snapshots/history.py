@@ -11,7 +11,7 @@ from nbtf._snapshots.account import DeviceAccount
 from nbtf._snapshots.lifetimes import Integers, Lifetimes, lifetimes_of, segments_of, step_numbers
 from nbtf._snapshots.snapshot import MemorySnapshot, Trace
 
-MOST_STEPS = 20_000
+MOST_STEPS = 200_000
 """Number of steps of which a page has every piece; a longer history has an overview and one window."""
 
 

@@ -10,6 +10,7 @@ import numpy as np
 from nbtf._devices.sizes import gib
 from nbtf._snapshots.account import Failure
 from nbtf._snapshots.lifetimes import Integers, Lifetimes
+from nbtf._snapshots.lines import is_own
 from nbtf._snapshots.snapshot import Frame, Stack
 from nbtf.notebook.catalogue import filled
 from nbtf.notebook.snapshots.grouping import Grouping, groupings
@@ -19,8 +20,8 @@ from nbtf.notebook.snapshots.overview import overview_of
 from nbtf.notebook.stills.memory_bands import Words
 from nbtf.notebook.views.page_data import packed
 
-MOST_FRAMES = 24
-"""Frames of a stack that a page contains."""
+MOST_FRAMES = 300_000
+"""Frames of all stacks together that a page contains; of more, the outermost of deep stacks are only counted."""
 
 
 def memory_of(history: DeviceHistory, window: Window, naming: Naming, words: Words) -> dict[str, Any]:
@@ -39,7 +40,7 @@ def memory_of(history: DeviceHistory, window: Window, naming: Naming, words: Wor
     every = groupings(history.pieces, at_peak, naming, words)
     layout = _Places(ranges, pieces)
     stacks, used = _distinct(pieces.stack)
-    frames, written = _frames([history.snapshot.stacks[at] for at in stacks], naming.write_frame)
+    frames = _frames([history.snapshot.stacks[at] for at in stacks], naming.write_frame)
     data = {
         "name": history.name,
         "limit": 0,
@@ -59,9 +60,9 @@ def memory_of(history: DeviceHistory, window: Window, naming: Naming, words: Wor
             "stack": packed("i", used),
             "stream": packed("d", pieces.stream),
         },
+        "allocatedFirst": _allocated_first(history.pieces, rows, window),
         "lines": [*(naming.lines[at] or words["noStack"] for at in stacks), words["before"], words["noStack"]],
-        "frames": frames,
-        "stacks": written,
+        **frames,
         "extents": layout.extents(ranges),
         "addresses": ranges.address.tolist(),
         "spans": [],
@@ -79,6 +80,11 @@ def _within(ranges: Lifetimes, rows: Integers | None, window: Window) -> Lifetim
     last = window.end - window.first
     birth, death = np.maximum(inside.birth - window.first, 0), np.minimum(inside.death - window.first, last)
     return inside._replace(birth=birth, death=death)
+
+
+def _allocated_first(pieces: Lifetimes, rows: Integers, window: Window) -> list[int]:
+    """Returns the positions in `rows` of the pieces that the first step of a window allocated."""
+    return np.flatnonzero((pieces.birth[rows] == window.first) & (pieces.event[rows] >= 0)).tolist()
 
 
 def _rows(ranges: Lifetimes, window: Window) -> Integers:
@@ -119,18 +125,30 @@ def _distinct(stacks: Integers) -> tuple[list[int], Integers]:
     return indices.tolist(), np.where(stacks >= 0, indices.searchsorted(stacks), stacks)
 
 
-def _frames(stacks: Sequence[Stack], write: Callable[[Frame], str]) -> tuple[list[str], list[list[int]]]:
-    """Returns the distinct frames as text, and each stack as positions among them."""
+def _frames(stacks: Sequence[Stack], write: Callable[[Frame], str]) -> dict[str, Any]:
+    """Returns the distinct frames as text, which are the user's, and each stack as positions among the frames."""
     texts: dict[str, int] = {}
     written: dict[Frame, int] = {}
+    user_frames: set[int] = set()
 
     def position(frame: Frame) -> int:
         if frame not in written:
             written[frame] = texts.setdefault(write(frame), len(texts))
+            user_frames.update([written[frame]] if is_own(frame.file) else [])
         return written[frame]
 
-    rows = [[position(frame) for frame in stack[:MOST_FRAMES]] for stack in stacks]
-    return [*texts], rows
+    depth = _depth([len(stack) for stack in stacks])
+    rows = [[position(frame) for frame in stack[:depth]] for stack in stacks]
+    left_out = [max(len(stack) - depth, 0) for stack in stacks]
+    return {"frames": [*texts], "ownFrames": sorted(user_frames), "stacks": rows, "framesLeftOut": left_out}
+
+
+def _depth(lengths: Sequence[int]) -> int:
+    """Returns the number of frames of a stack that a page contains."""
+    depth = max(lengths, default=0)
+    while depth > 1 and sum(min(length, depth) for length in lengths) > MOST_FRAMES:
+        depth = depth * 3 // 4
+    return depth
 
 
 def _grouping(grouping: Grouping, rows: Integers) -> dict[str, Any]:

@@ -1,6 +1,7 @@
 // The step and the chunk that the reader has selected in a scene's memory, common to all of its views.
 
-import { chunksAt, historyOf } from "./plane_axis.js";
+import { chunksAt } from "./memory_pieces.js";
+import { historyOf } from "./recorded_history.js";
 
 const WHOLE_VIEW = { from: 0, to: 1, low: 0, high: 1 };
 const LEAST_STEPS = 8; // in sight at the strongest zoom
@@ -25,6 +26,7 @@ class MemoryState {
     this.chosen = null;
     this.opened = false;
     this.view = null;
+    this.range = null;
     this.spanStarts = history.spans.map(([first]) => first);
     this.turns = [...new Set([...history.refusals.map(({ step }) => step), history.peak])].sort((a, b) => a - b);
   }
@@ -32,19 +34,45 @@ class MemoryState {
   go(step) {
     this.step = Math.max(0, Math.min(step, this.history.steps - 1));
     const { piece } = this.chosen ?? {};
-    if (piece && this.history.columns) return void (piece.birth <= this.step && this.step < piece.death ? null : ((this.chosen = null), (this.opened = false)));
-    this.chosen = piece ? (this.chunks().find((chunk) => chunk.piece === piece) ?? null) : null;
-    this.opened &&= this.chosen !== null;
+    if (piece && piece.birth <= this.step && this.step < piece.death) return;
+    this.choose(null);
   }
 
-  // Shows a part of the steps and addresses: zooms by a factor about a point, in shares of what is in sight.
-  zoom(factor, across = 0.5, up = 0.5) {
+  // Shows a part of the steps and addresses: zooms by a factor about a point, in shares of what is in sight; `up` is null to keep
+  // the addresses.
+  zoom(factor, across = 0.5, up = null) {
     const { from, to, low, high } = this.view ?? WHOLE_VIEW;
-    const least = Math.min(LEAST_STEPS / this.history.steps, 1);
-    const [first, last] = zoomedSpan(from, to, factor, across, least);
-    const [lowest, highest] = zoomedSpan(low, high, factor, up, LEAST_ADDRESSES);
-    const isWhole = last - first >= 1 && highest - lowest >= 1;
-    this.view = isWhole ? null : { from: first, to: last, low: lowest, high: highest };
+    const [first, last] = zoomedSpan(from, to, factor, across, this.leastSteps());
+    const [lowest, highest] = up === null ? [low, high] : zoomedSpan(low, high, factor, up, LEAST_ADDRESSES);
+    this.see(first, last, lowest, highest);
+  }
+
+  leastSteps() {
+    return Math.min(LEAST_STEPS / this.history.steps, 1);
+  }
+
+  see(from, to, low, high) {
+    const isWhole = to - from >= 1 && high - low >= 1;
+    this.view = isWhole ? null : { from, to, low, high };
+  }
+
+  // Shows a part of the axis, in shares, and addresses, in shares of all; widens what is too small to see.
+  show(from, to, low, high) {
+    const [length, height] = [Math.max(to - from, this.leastSteps()), Math.max(high - low, LEAST_ADDRESSES)];
+    const middles = [(from + to - length) / 2, (low + high - height) / 2];
+    this.see(...shiftedSpan(middles[0], middles[0] + length, 0), ...shiftedSpan(middles[1], middles[1] + height, 0));
+  }
+
+  // How many steps an arrow key moves the end of a range: a tenth of what is in sight.
+  stride() {
+    const { from, to } = this.view ?? WHOLE_VIEW;
+    return Math.max(Math.round(((to - from) * this.history.steps) / 10), 1);
+  }
+
+  // Selects a range of steps, whose ends may be in any order; null clears it.
+  select(range) {
+    const inside = (step) => Math.max(0, Math.min(step, this.history.steps - 1));
+    this.range = range && { from: inside(Math.min(range.from, range.to)), to: inside(Math.max(range.from, range.to)) };
   }
 
   // Moves what is in sight by shares of it.
@@ -56,10 +84,15 @@ class MemoryState {
     this.view = { from: first, to: last, low: lowest, high: highest };
   }
 
-  // Moves what is in sight so that a share of the axis is in its middle.
+  // Moves what is in sight so that a share of the axis is in its middle; likewise a share of the addresses.
   centre(share) {
     const { from, to } = this.view;
     this.pan((share - (from + to) / 2) / (to - from), 0);
+  }
+
+  centreAddress(share) {
+    const { low, high } = this.view;
+    this.pan(0, (share - (low + high) / 2) / (high - low));
   }
 
   // The nearest of some steps in a direction.
@@ -69,7 +102,7 @@ class MemoryState {
   }
 
   chunks() {
-    return [...chunksAt(this.history, this.step)].sort((a, b) => a.start - b.start);
+    return chunksAt(this.history, this.step);
   }
 
   chooseBeside(way) {

@@ -6,7 +6,7 @@
 import { search } from "./timeline_index.js";
 
 const MOMENT = "nbtf-moment";
-const BIRTHS = new WeakMap(); // the history of a memory -> its pieces in order of birth
+const BIRTHS = new WeakMap(); // the history of a memory -> event and step of the births of its pieces, in order
 
 // Tells other views that the one in `root` shows the moment of an event.
 export function shareMoment(root, seq) {
@@ -54,6 +54,7 @@ export function eventAtStep(history, step) {
 }
 
 function birthsOf(history) {
-  if (!BIRTHS.has(history)) BIRTHS.set(history, history.measured ? [] : history.pieces.filter(({ seq }) => seq).sort((a, b) => a.birth - b.birth));
+  const { seq = [], birth } = history.columns;
+  if (!BIRTHS.has(history)) BIRTHS.set(history, Array.from(seq, (number, at) => ({ seq: number, birth: birth[at] })).filter((each) => each.seq).sort((a, b) => a.birth - b.birth));
   return BIRTHS.get(history);
 }

@@ -1,130 +1,12 @@
-// The memory of a device at each step, and the horizontal axis of the steps. Counterpart of stills/memory_history.py and
-// stills/memory_axis.py: everything is derived from the pieces and regions that Python lists.
+// The horizontal axis of the steps of a device's memory. Counterpart of stills/memory_axis.py.
 
-import { recordedGroups } from "./piece_groups.js";
+import { allPieces } from "./memory_pieces.js";
 import { line, rectangle, text, fitted, widthOf } from "./picture.js";
-import { momentOf, pieceObject, snapshotChunks, snapshotHistory } from "./snapshot_history.js";
 import { WORDS } from "./words.js";
 
 const REFUSAL_WIDTH = 112;
 const PHASE_FILLS = { forward: "fwd", backward: "bwd", update: "upd", input: "py" };
-const PIECE = ["start", "size", "requested", "group", "birth", "death", "title", "shape", "line", "fate", "seq"];
-const EXTENT = ["region", "start", "size", "birth", "death"];
 const MOST_AXES = 4;
-const KEYFRAME = 4096; // steps between two complete lists of pieces
-
-// Converts the data of stills/memory_data.py, or of snapshots/memory.py, to objects, with the memory in use after each step, and
-// all pieces of some steps.
-export function historyOf(data) {
-  if (data.groupings) return snapshotHistory(data);
-  const pieces = piecesOfRows(data);
-  const groups = groupsOfRows(pieces);
-  const inUse = new Float64Array(data.steps + 1);
-  for (const { size, birth, death } of pieces) ((inUse[birth] += size), (inUse[death] -= size));
-  for (let step = 1; step <= data.steps; step++) inUse[step] += inUse[step - 1];
-  let peak = 0;
-  for (let step = 1; step < data.steps; step++) if (inUse[step] > inUse[peak]) peak = step;
-  const extents = objectsOf(EXTENT, data.extents);
-  return { ...data, pieces, groups: Object.values(groups), extents, inUse, peak, ...keyframesOf(pieces, data.steps), moment: null };
-}
-
-function objectsOf(names, rows) {
-  return rows.map((row) => Object.fromEntries(names.map((name, at) => [name, row[at]])));
-}
-
-function piecesOfRows({ pieces: rows, texts }) {
-  const pieces = objectsOf(PIECE, rows);
-  for (const piece of pieces) for (const name of ["group", "title", "shape", "line", "fate"]) piece[name] = texts[piece[name]];
-  return pieces;
-}
-
-// Replaces the keys of groups by the groups; returns these.
-function groupsOfRows(pieces) {
-  const groups = recordedGroups();
-  for (const piece of pieces) piece.group = groups[piece.group];
-  return groups;
-}
-
-// The pieces that come and go at each step, and the complete list every `KEYFRAME` steps.
-function keyframesOf(pieces, steps) {
-  const changes = Array.from({ length: steps + 1 }, () => []);
-  for (const piece of pieces) (changes[piece.birth].push(piece), changes[piece.death].push(piece));
-  const keyframes = [];
-  const alive = new Set();
-  for (let step = 0; step < steps; step++) {
-    if (step % KEYFRAME === 0) keyframes.push([...alive]);
-    change(alive, changes[step], step);
-  }
-  return { changes, keyframes };
-}
-
-function change(alive, pieces, step) {
-  for (const piece of pieces) {
-    if (piece.birth <= step && step < piece.death) alive.add(piece);
-    else alive.delete(piece);
-  }
-}
-
-// The pieces and chunks of a step, cached until another step is requested.
-function momentAt(history, step) {
-  if (history.moment?.step === step) return history.moment;
-  const number = Math.floor(step / KEYFRAME);
-  const alive = new Set(history.keyframes[number]);
-  for (let at = number * KEYFRAME; at <= step; at++) change(alive, history.changes[at], at);
-  const pieces = [...alive].sort((a, b) => a.start - b.start);
-  history.moment = { step, pieces, chunks: chunksOf(history, step, pieces) };
-  return history.moment;
-}
-
-// The pieces in use after a step, by address.
-export function piecesAt(history, step) {
-  if (history.columns) return Array.from(momentOf(history, step).alive, (at) => pieceObject(history, at));
-  return momentAt(history, step).pieces;
-}
-
-export function pieceCount(history, step) {
-  return history.columns ? momentOf(history, step).alive.length : momentAt(history, step).pieces.length;
-}
-
-// The allocator's chunks of a step, by region and address: pieces, and the holes between them.
-export function chunksAt(history, step) {
-  return history.columns ? snapshotChunks(history, step) : momentAt(history, step).chunks;
-}
-
-// How much of the device's pool is free, and its largest hole.
-export function freeAt(history, step) {
-  if (history.columns) return momentOf(history, step);
-  const sizes = momentAt(history, step).chunks.filter((chunk) => !chunk.piece).map((chunk) => chunk.size);
-  return { free: sizes.reduce((sum, size) => sum + size, 0), largest: Math.max(0, ...sizes) };
-}
-
-function chunksOf(history, step, pieces) {
-  const chunks = [];
-  const regions = history.extents.filter(({ birth, death }) => birth <= step && step < death);
-  for (const { region, start, size } of regions.sort((a, b) => a.region - b.region)) {
-    let end = start;
-    const hole = (until) => until > end && chunks.push({ region, offset: end - start, start: end, size: until - end, piece: null });
-    for (let at = firstFrom(pieces, start); at < pieces.length && pieces[at].start < start + size; at++) {
-      const piece = pieces[at];
-      hole(piece.start);
-      chunks.push({ region, offset: piece.start - start, start: piece.start, size: piece.size, piece });
-      end = piece.start + piece.size;
-    }
-    hole(start + size);
-  }
-  return chunks;
-}
-
-// The position of the first piece at an address or above it.
-function firstFrom(pieces, address) {
-  let [low, high] = [0, pieces.length];
-  while (low < high) {
-    const middle = (low + high) >> 1;
-    if (pieces[middle].start < address) low = middle + 1;
-    else high = middle;
-  }
-  return low;
-}
 
 // The axis of a whole history at some width, kept for the next picture.
 export function wholeAxis(history, left, right, least, shown = []) {
@@ -148,8 +30,8 @@ class StepColumns {
     const weights = firsts.map((step) => (refused.has(step) ? share / refused.size : (1 - share) / ordinary));
     const scale = (right - left) / weights.reduce((sum, weight) => sum + weight, 0);
     Object.assign(this, { left, right, steps, firsts, begin: left, factor: 1 });
-    this.edges = [left];
-    for (const weight of weights) this.edges.push(this.edges.at(-1) + weight * scale);
+    this.edges = new Float64Array(weights.length + 1).fill(left);
+    for (let at = 0; at < weights.length; at++) this.edges[at + 1] = this.edges[at] + weights[at] * scale;
   }
 
   // The same axis with only a part of it in sight, between two shares of its width.
@@ -164,9 +46,16 @@ class StepColumns {
     return Math.min(Math.max(this.left + (edge - this.begin) * this.factor, this.left), this.right);
   }
 
-  // The px of a step from the left end of the axis, of a history with a column for each step; it may be out of sight.
-  edgeOf(step) {
-    return (this.edges[step] - this.begin) * this.factor;
+  // A function for the px of a step from the left end of the axis, of a history with a column for each step; it may be out of sight.
+  edgesOf() {
+    const { edges, begin, factor } = this;
+    return (step) => (edges[step] - begin) * factor;
+  }
+
+  // The left edge of a step as a share of the whole axis; for the number of steps, 1.
+  edgeShare(step) {
+    const edge = step >= this.steps ? this.edges.at(-1) : this.edges[this.columnOf(step)];
+    return (edge - this.left) / (this.right - this.left);
   }
 
   // The position of a step as a share of the whole axis.
@@ -246,10 +135,11 @@ class StepColumns {
 }
 
 // The steps with which columns begin: for each step that changes a piece of a minimum size, and some others.
-function firstsOf({ steps, pieces, everyStep }, least, others) {
+function firstsOf(history, least, others) {
+  const { steps, everyStep } = history;
   if (everyStep) return Array.from({ length: steps }, (_, step) => step);
   const begins = new Set([0, ...others]);
-  for (const { size, birth, death } of pieces) if (size >= least) (begins.add(birth), begins.add(death));
+  for (const { size, birth, death } of allPieces(history)) if (size >= least) (begins.add(birth), begins.add(death));
   return [...begins].filter((step) => step < steps).sort((a, b) => a - b);
 }
 

@@ -1,9 +1,8 @@
 // Draws a device's memory after a step: its chunks by address. Counterpart of stills/memory_chunks.py.
 
+import { chunksAt, momentOf } from "./memory_pieces.js";
 import { beginOfText, fitted, rectangle, text } from "./picture.js";
-import { chunksAt, freeAt } from "./plane_axis.js";
 import { sizeInWords } from "./sizes.js";
-import { momentOf, snapshotChunks } from "./snapshot_history.js";
 import { WORDS, fill, grouped } from "./words.js";
 
 export const PLANE = { least: 560, narrowest: 220, height: 330, curve: 40, side: 176, bar: 46, left: 66, margin: 16, widest: "1021.5 MiB" };
@@ -15,21 +14,21 @@ export const SMALL = { fill: "soft", size: 11 };
 export function crossSection(layout, step) {
   const chunks = chunksWithNames(layout, step);
   const used = chunks.filter((chunk) => chunk.piece).sort((a, b) => a.start - b.start);
-  const drawn = [...chunks.filter((chunk) => !chunk.piece), ...used].map((chunk) => drawnChunk(layout, chunk));
+  const isInSight = ({ start, size }) => !layout.view || layout.y(start) > layout.y(start + size);
+  const drawn = [...chunks.filter((chunk) => !chunk.piece), ...used].filter(isInSight).map((chunk) => drawnChunk(layout, chunk));
   const edge = rectangle(layout.side, layout.top, PLANE.bar, PLANE.height, "", { stroke: "line" });
   const marks = layout.raster ? [] : drawn.flatMap((each) => each.marks);
   if (layout.isNarrow) return [...marks, edge]; // the bands have the names
   return [...marks, edge, ...chunkNames(drawn.map(({ label }) => label), layout.side + PLANE.bar + 7, layout.end)];
 }
 
-// All chunks, or those of a snapshot whose names may be readable.
+// All chunks, or those in sight whose names may be readable.
 function chunksWithNames({ history, low, least }, step) {
-  if (!history.columns) return chunksAt(history, step);
-  const isInSight = ({ start, size }) => start + size > low && start < low + least * PLANE.height;
-  return snapshotChunks(history, step, 4 * least).filter(isInSight);
+  if (!history.isPainted) return chunksAt(history, step);
+  return chunksAt(history, step, 4 * least, low, low + least * PLANE.height);
 }
 
-// The chunks of a step of a snapshot as numbers, which plane_raster.js paints.
+// The chunks of a step as numbers, which plane_raster.js paints.
 export function rasterOfChunks({ history, side, top, bottom, low, least }, step) {
   const { columns: { start, size }, groups, groupOf } = history;
   const { alive, holes } = momentOf(history, step);
@@ -98,7 +97,7 @@ function chunkNames(labels, left, right) {
 
 // "free 16 MiB, largest 4 MiB".
 export function freeInWords(history, step) {
-  const { free, largest } = freeAt(history, step);
+  const { free, largest } = momentOf(history, step);
   return free ? fill(WORDS.memoryPicture.holes, { size: sizeInWords(free), largest: sizeInWords(largest) }) : WORDS.memoryPicture.full;
 }
 

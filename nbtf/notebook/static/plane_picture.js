@@ -2,11 +2,13 @@
 
 import { line, path, rectangle, text, textOn, widthOf, widthOfText } from "./picture.js";
 import { flowed, linesOf } from "./flow.js";
-import { chunksAt, pieceCount, wholeAxis } from "./plane_axis.js";
+import { allPieces, chunksAt, momentOf, pieceObject } from "./memory_pieces.js";
+import { wholeAxis } from "./plane_axis.js";
 import { PLANE, SMALL, aboutPiece, bandSides, crossSection, freeInWords, rasterOfChunks, shortened } from "./plane_chunks.js";
 import { sizeInWords } from "./sizes.js";
-import { momentOf, pieceObject } from "./snapshot_history.js";
 import { WORDS, fill } from "./words.js";
+
+const MOST_NAMES = 150; // of bands in a raster: each text costs the browser a tenth of a millisecond
 
 // The layout of a picture of some width; the same for all steps. A narrow place has no column of names at the side: its figures
 // are above the curve.
@@ -14,13 +16,12 @@ export function planeLayout(history, asked, view = null, mayBeNarrow = false) {
   const words = WORDS.memoryPicture;
   const isNarrow = mayBeNarrow && asked < PLANE.least;
   const width = Math.max(asked, isNarrow ? PLANE.narrowest : PLANE.least);
-  const counted = { ...numberOf(history, history.steps - 1), pieces: history.pieces.length };
+  const counted = { ...numberOf(history, history.steps - 1), pieces: history.count };
   const widest = [fill(words.holes, { size: PLANE.widest, largest: PLANE.widest }), fill(words.counted, counted)];
   const side = width - PLANE.margin - (isNarrow ? PLANE.bar : Math.max(PLANE.side, ...widest.map((one) => widthOf(one, 11, 600))));
   const right = side - (isNarrow ? 12 : 28);
   const limit = Math.max(history.limit, history.top, 1);
-  const used = history.end ?? history.pieces.reduce((most, piece) => Math.max(most, piece.start + piece.size), 0);
-  const high = history.refusals.length || used * 2 > limit ? limit : roundedUp(used);
+  const high = history.refusals.length || history.end * 2 > limit ? limit : roundedUp(history.end);
   const whole = wholeAxis(history, PLANE.left, right, high / PLANE.height);
   const axis = view ? whole.zoomed(view.from, view.to) : whole;
   const [low, least] = view ? [view.low * high, ((view.high - view.low) * high) / PLANE.height] : [0, high / PLANE.height];
@@ -34,8 +35,8 @@ export function planeLayout(history, asked, view = null, mayBeNarrow = false) {
   layout.y = (address) => layout.bottom - (address - low) / least;
   if (view) layout.y = (address) => layout.bottom - Math.min(Math.max((address - low) / least, 0), PLANE.height);
   layout.curve = curveOf(layout);
-  layout.raster = history.columns ? rasterOf(layout) : null;
-  const bands = layout.raster ? namesOf(layout) : history.pieces.flatMap((piece) => bandOf(layout, piece));
+  layout.raster = history.isPainted ? rasterOf(layout) : null;
+  const bands = layout.raster ? namesOf(layout) : allPieces(history).flatMap((piece) => bandOf(layout, piece));
   layout.plane = [...frameOf(layout), ...bands, ...axis.spans(history.spans, layout.bottom)];
   layout.refused = history.refusals.slice(-4).filter(({ step }) => axis.shows(step)).flatMap((each) => refusalOf(layout, each));
   layout.foot = planeFoot(layout);
@@ -82,7 +83,7 @@ function headOfPlane({ history, width, end }) {
 function planeFacts(layout, step) {
   const { history, side, end, limit, high } = layout;
   const words = WORDS.memoryPicture;
-  const counted = { ...numberOf(history, step), pieces: pieceCount(history, step) };
+  const counted = { ...numberOf(history, step), pieces: momentOf(history, step).alive.length };
   const rows = [
     [text(0, 0, history.measured ? fill(WORDS.snapshot.reservedOf, { size: sizeInWords(momentOf(history, step).reserved) }) : high === limit ? words.limit : fill(words.ofLimit, { limit: sizeInWords(limit) }), SMALL)],
     [text(0, 0, sizeInWords(history.inUse[step]), { size: 15, weight: 650 }), text(0, 0, words.inUse, { fill: "soft" })],
@@ -138,6 +139,7 @@ function bandOf(layout, piece) {
   const [begin, end] = [layout.axis.x(piece.birth), layout.axis.x(piece.death)];
   if (piece.size < layout.least || end - begin <= 0) return [];
   const [top, middle, low] = bandSides(layout, piece);
+  if (layout.view && low <= top) return [];
   const token = piece.group.fill;
   const [x, width] = [begin + 0.4, Math.max(end - begin - 0.8, 0.6)];
   const sizes = { asked: sizeInWords(piece.requested), charged: sizeInWords(piece.size) };
@@ -155,46 +157,64 @@ function nameOf({ title, size, group }, begin, end, top, low) {
   return name ? [text(begin + 5, (top + low) / 2 + 4, name, { fill: textOn(group.fill), size: 11, weight: 600, mono: true })] : [];
 }
 
-// The names of the bands of a raster.
+// The names of the largest bands of a raster.
 function namesOf(layout) {
-  const { history, axis, least, y } = layout;
-  const { size, birth, death } = history.columns;
-  const marks = [];
+  const { history, axis, least, low, y } = layout;
+  const { start, size, birth, death } = history.columns;
+  const edges = axis.edgesOf();
+  const [width, high] = [layout.right - PLANE.left, low + least * PLANE.height];
+  const bands = [];
   for (let at = 0; at < size.length; at++) {
-    if (size[at] < least * 12) continue;
-    const [begin, end] = [axis.x(birth[at]), axis.x(death[at])];
-    if (end - begin <= 36) continue;
-    const piece = pieceObject(history, at);
-    marks.push(...nameOf(piece, begin, end, y(piece.start + piece.size), y(piece.start)));
+    if (size[at] < least * 12 || start[at] >= high || start[at] + size[at] <= low) continue;
+    const length = Math.min(edges(death[at]), width) - Math.max(edges(birth[at]), 0);
+    if (length > 36) bands.push([at, length * size[at]]);
   }
-  return marks;
+  return bands.sort((a, b) => b[1] - a[1]).slice(0, MOST_NAMES).flatMap(([at]) => {
+    const piece = pieceObject(history, at);
+    return nameOf(piece, axis.x(piece.birth), axis.x(piece.death), y(piece.start + piece.size), y(piece.start));
+  });
 }
 
-// The bands of a snapshot as numbers, which plane_raster.js paints: their sides in px within the plane, and their layer.
-function rasterOf({ history: { columns, extents, groups, groupOf }, axis, bottom, top, right, low, least }) {
-  const width = right - PLANE.left;
-  const x = (step) => Math.min(Math.max(axis.edgeOf(step), 0), width);
-  const [height, scale] = [bottom - top, 1 / least];
-  const y = (address) => Math.min(Math.max(height - (address - low) * scale, 0), height);
-  const sides = (count, start, size, birth, death) => {
-    const numbers = new Float32Array(count * 4);
-    for (let at = 0, to = 0; at < count; at++) {
-      numbers[to++] = x(birth(at));
-      numbers[to++] = x(death(at));
-      numbers[to++] = y(start(at) + size(at));
-      numbers[to++] = y(start(at));
-    }
-    return numbers;
-  };
-  const { start, size, birth, death } = columns;
-  const used = sides(start.length, (at) => start[at], (at) => size[at], (at) => birth[at], (at) => death[at]);
-  const free = sides(extents.length, (at) => extents[at].start, (at) => extents[at].size, (at) => extents[at].birth, (at) => extents[at].death);
-  return { x: PLANE.left, y: top, width, height, free, used, layers: groupOf, fills: groups.map((group) => group.fill) };
+// The bands in sight as numbers, which plane_raster.js paints: their sides in px within the plane, and their layer.
+function rasterOf(layout) {
+  const { history: { columns, extents, groups, groupOf }, right, bottom, top } = layout;
+  const free = sidesInSight(layout, columnsOfExtents(extents));
+  const used = sidesInSight(layout, columns, groupOf);
+  const fills = groups.map((group) => group.fill);
+  return { x: PLANE.left, y: top, width: right - PLANE.left, height: bottom - top, free: free.sides, used: used.sides, layers: used.layers, fills };
+}
+
+function columnsOfExtents(extents) {
+  const column = (name) => Float64Array.from(extents, (extent) => extent[name]);
+  return { start: column("start"), size: column("size"), birth: column("birth"), death: column("death") };
+}
+
+// Four px for each range of memory that is in sight: left, right, top and bottom.
+function sidesInSight({ axis, right, bottom, top, low, least }, { start, size, birth, death }, groupOf = null) {
+  const [width, height, scale, high] = [right - PLANE.left, bottom - top, 1 / least, low + least * (bottom - top)];
+  const edges = axis.edgesOf();
+  const [sides, layers] = [new Float32Array(start.length * 4), new Uint8Array(start.length)];
+  let count = 0;
+  for (let at = 0; at < start.length; at++) {
+    const begin = start[at];
+    const end = begin + size[at];
+    if (end <= low || begin >= high) continue;
+    const from = edges(birth[at]);
+    const to = edges(death[at]);
+    if (to <= 0 || from >= width) continue;
+    if (groupOf) layers[count] = groupOf[at];
+    sides[4 * count] = from > 0 ? from : 0;
+    sides[4 * count + 1] = to < width ? to : width;
+    sides[4 * count + 2] = end < high ? height - (end - low) * scale : 0;
+    sides[4 * count + 3] = begin > low ? height - (begin - low) * scale : height;
+    count += 1;
+  }
+  return { sides: sides.subarray(0, 4 * count), layers: layers.subarray(0, count) };
 }
 
 // A red line, and the request at its true height over the largest hole.
 function refusalOf(layout, refusal) {
-  const { history, axis, curveTop, top: highest, bottom, side, least, y } = layout;
+  const { history, axis, curveTop, high, bottom, side, y } = layout;
   const [begin, end] = [axis.x(refusal.step), axis.x(refusal.step + 1)];
   const marks = [line(begin, curveTop - 4, begin, bottom, { stroke: "hot", width: 1.6 })];
   if (end - begin < 80) return marks;
@@ -207,24 +227,27 @@ function refusalOf(layout, refusal) {
   }
   const holes = chunksAt(history, refusal.step).filter((chunk) => !chunk.piece);
   const { start, size } = holes.reduce((best, hole) => (hole.size > best.size || (hole.size === best.size && hole.start < best.start) ? hole : best), holes[0] ?? { start: 0, size: 0 });
-  const height = Math.min(refusal.nbytes / least, PLANE.height);
-  const top = Math.min(Math.max(y(start + size / 2) - height / 2, highest), bottom - height);
+  const needed = Math.min(refusal.nbytes, high);
+  const lowest = Math.min(Math.max(start + size / 2 - needed / 2, 0), high - needed);
+  const [top, height] = [y(lowest + needed), y(lowest) - y(lowest + needed)];
+  if (height < 1) return marks;
   const [x, width] = [begin + 5, end - begin - 10];
   marks.push(rectangle(x, top, width, height, "paper", { radius: 3, opacity: 0.93 }));
   marks.push(rectangle(x, top, width, height, "", { stroke: "hot", strokeWidth: 1.8, radius: 3, dashed: true }));
-  return [...marks, ...requestOf(refusal, x + width / 2, top + height / 2, width, height)];
+  return [...marks, ...requestOf(layout, refusal, x + width / 2, top + height / 2, width)];
 }
 
-// The text inside a request: as many of its lines as fit, but always the first.
-function requestOf(refusal, x, y, width, height) {
+// The text on a request, which may be taller than the request, but stays within the plane.
+function requestOf({ top, bottom }, refusal, x, y, width) {
   const words = WORDS.memoryPicture;
-  const letters = { fill: "hot", size: 11, anchor: "middle" };
-  const asked = text(x, 0, fill(words.asked, { size: refusal.asked }), { ...letters, weight: 650, halo: true });
+  const letters = { fill: "hot", size: 11, anchor: "middle", halo: true };
+  const asked = text(x, 0, fill(words.asked, { size: refusal.asked }), { ...letters, weight: 650 });
   const whole = [asked, text(x, 0, words.noHole, letters)];
-  const lines = whole.flatMap((one) => linesOf(one, width).map((said) => ({ ...one, words: said })));
-  const shown = lines.slice(0, Math.max(linesOf(asked, width).length, Math.floor((height - 2) / 13)));
-  const first = y + 4 - 6.5 * (shown.length - 1);
-  return shown.map((one, at) => ({ ...one, y: first + 13 * at }));
+  const room = Math.max(width, ...whole.flatMap((one) => one.words.split(" ").map((word) => widthOf(word, 11, one.weight))));
+  const lines = whole.flatMap((one) => linesOf(one, room).map((said) => ({ ...one, words: said })));
+  const below = 13 * (lines.length - 1);
+  const first = Math.min(Math.max(y + 4 - below / 2, top + 13), bottom - 5 - below);
+  return lines.map((one, at) => ({ ...one, y: first + 13 * at }));
 }
 
 export function scrubberAt({ axis, curveTop, bottom: y, lineEnd }, step) {
@@ -245,8 +268,8 @@ function chosenFrames({ side, axis, y }, { start, size, piece }) {
 function planeFoot(layout) {
   const { history, bottom, end, least } = layout;
   const words = WORDS.memoryPicture;
-  const drawn = layout.raster ? history.pieces : history.pieces.filter((piece) => piece.size >= least);
-  const shown = layout.raster ? null : new Set(drawn.map(({ group }) => group));
+  const drawn = layout.raster ? null : allPieces(history).filter((piece) => piece.size >= least);
+  const shown = drawn && new Set(drawn.map(({ group }) => group));
   const groups = history.groups.filter((group, number) => (shown ? shown.has(group) : history.present.has(number)));
   const marks = [];
   let [x, y] = [PLANE.left, bottom + 40];
@@ -257,7 +280,7 @@ function planeFoot(layout) {
     marks.push(text(x + 15, y, name, SMALL));
     x += 29 + width;
   }
-  const folded = history.pieces.length - drawn.length;
+  const folded = drawn ? history.count - drawn.length : 0;
   if (folded) {
     const note = fill(words.foldedPieces, { n: folded, size: sizeInWords(Math.floor(least)) });
     y += x + widthOf(note, 11) > end ? 18 : 0;

@@ -76,7 +76,7 @@ class CoverSums {
         if (edges[from]) {
           this.take(from, covers);
           plain = blended(covers, colours, paper, 0);
-          striped = blended(covers, colours, paper, RASTER_HATCH.opacity * Math.min(Math.max(covers[0], 0), 1));
+          striped = covers[0] < LEAST_COVER ? plain : blended(covers, colours, paper, RASTER_HATCH.opacity * Math.min(covers[0], 1));
         }
         pixels[to] = (x + y) % period < stripe ? striped : plain;
       }
@@ -99,7 +99,10 @@ class CoverSums {
 
 // The colour of a pixel that the layers cover in part; the first layer is the hatch.
 function blended(covers, colours, paper, hatch) {
-  let [red, green, blue, whole] = [0, 0, 0, 0];
+  let red = 0;
+  let green = 0;
+  let blue = 0;
+  let whole = 0;
   for (let layer = 1; layer < covers.length; layer++) {
     const cover = covers[layer];
     if (cover < LEAST_COVER) continue;
@@ -110,11 +113,13 @@ function blended(covers, colours, paper, hatch) {
   }
   const opaque = Math.min(whole, 1);
   const share = whole ? opaque / whole : 0;
-  const below = (channel) => (paper[channel] + (colours[0][channel] - paper[channel]) * hatch) * (1 - opaque);
-  return packedColour(red * share + below(0), green * share + below(1), blue * share + below(2));
+  const line = colours[0];
+  const rest = (1 - opaque) * (1 - hatch);
+  const visible = (1 - opaque) * hatch;
+  return packedColour(red * share + paper[0] * rest + line[0] * visible, green * share + paper[1] * rest + line[1] * visible, blue * share + paper[2] * rest + line[2] * visible);
 }
 
 // A colour as the 32 bits of a pixel, on machines that store the lowest byte first.
 function packedColour(red, green, blue) {
-  return (0xff000000 | (Math.round(blue) << 16) | (Math.round(green) << 8) | Math.round(red)) >>> 0;
+  return (0xff000000 | ((blue + 0.5) << 16) | ((green + 0.5) << 8) | (red + 0.5)) >>> 0;
 }

@@ -1,17 +1,21 @@
 // Makes a device's memory interactive, step by step, with pointer and keys and without a kernel. Three views share the current
-// step and chunk: the layout of memory, each holder's memory over time, and each holder's memory now. The first two zoom.
+// step, chunk and range of steps: the layout of memory, each holder's memory over time, and each holder's memory now. The first two
+// zoom, and dragging selects a range in them.
 
 import { attr, h, put } from "./dom.js";
+import { followPointer, setBox } from "./drag_handle.js";
 import { memoryState } from "./memory_state.js";
 import { overviewPicture } from "./memory_overview.js";
+import { chunkInWords, stepInWords, tableOfChunks } from "./memory_words.js";
 import { eventAtStep, stepAtEvent } from "./moment.js";
 import { drawPicture, drawing } from "./picture.js";
 import { PlaneCanvas, themeName } from "./plane_canvas.js";
-import { PLANE, aboutPiece, freeInWords } from "./plane_chunks.js";
-import { numberOf, planeGround, planeLayout, planeMoment } from "./plane_picture.js";
-import { partInWords, sizeInWords } from "./sizes.js";
+import { framesOfPiece } from "./piece_stack.js";
+import { PLANE } from "./plane_chunks.js";
+import { planeGround, planeLayout, planeMoment } from "./plane_picture.js";
+import { SelectedSteps } from "./selected_steps.js";
 import { madeBy, newSelection, select } from "./selection.js";
-import { groupColumns, stackOf } from "./snapshot_history.js";
+import { groupColumns } from "./snapshot_history.js";
 import { stackGround, stackLayout, stackMoment } from "./stack_picture.js";
 import { table } from "./table.js";
 import { treemapLayout, treemapMoment } from "./treemap_picture.js";
@@ -20,6 +24,9 @@ import { WORDS, fill } from "./words.js";
 const PLANE_ZOOM = 1.5;
 const PLANE_WHEEL = 0.002; // zoom per px that a wheel turns
 const PLANE_PAN = 0.1;
+const PLANE_DRAG = 4; // px that a pressed pointer moves before it selects a range
+const GRIP = 24; // px of the handle of the scrubber
+const FRAME_OF_PIECE = 0.15; // of a piece's steps and addresses, left around it after a zoom to it
 const NOTHING = { width: 0, height: 0, marks: [], clear: true };
 
 // A drawing: its layout, the marks of all steps, the marks that a step and a selected chunk add, and what is at a point: a step,
@@ -36,9 +43,9 @@ function viewOfMemory(title, drawn) {
   return { name: "memory", title, create: (root, devices, ui) => new PlaneView(root, devices, ui, drawn) };
 }
 
-function pointInPlane({ history, side, top, bottom, low, least, axis, y }, x, py, { chunks }) {
-  if (x >= side) return { chunk: chunks().find(({ start, size }) => y(start + size) <= py && py <= y(start)) };
-  const address = history.measured && py >= top && py <= bottom ? low + (bottom - py) * least : undefined;
+function pointInPlane({ side, top, bottom, low, least, axis }, x, py, { chunks }) {
+  const address = py >= top && py <= bottom ? low + (bottom - py) * least : undefined;
+  if (x >= side) return { chunk: chunks().find(({ start, size }) => start <= address && address < start + size) };
   return { step: axis.stepAt(x), address };
 }
 
@@ -57,13 +64,18 @@ class PlaneView {
     [this.canvas, this.bar] = [new PlaneCanvas(this.ground), new PlaneCanvas(this.ground)];
     matchMedia("(prefers-color-scheme: dark)").addEventListener("change", ui.changed);
     const said = WORDS.plane;
-    this.slider = h("div", { class: "nbtf-plane", role: "slider", tabindex: "0", "aria-valuemin": "1", onkeydown: (event) => this.press(event) }, this.canvas.node, this.bar.node, this.ground, this.svg);
-    for (const name of ["pointerdown", "pointermove"]) this.slider.addEventListener(name, (event) => this.point(event));
+    this.grip = h("div", { class: "nbtf-plane-grip", "aria-hidden": "true", hidden: "" });
+    this.slider = h("div", { class: "nbtf-plane", role: "slider", tabindex: "0", "aria-valuemin": "1", onkeydown: (event) => this.press(event) }, this.canvas.node, this.bar.node, this.ground, this.svg, this.grip);
+    this.slider.addEventListener("pointerdown", (event) => this.point(event));
+    this.slider.addEventListener("pointermove", (event) => this.hover(event));
+    this.slider.addEventListener("pointerleave", () => (this.pointer = null));
     if (drawn.zooms) this.slider.addEventListener("wheel", (event) => this.wheel(event), { passive: false });
+    this.selected = drawn.zooms ? new SelectedSteps(this) : null;
+    const stage = h("div", { class: "nbtf-plane-stage", onkeydown: (event) => event.target !== this.slider && this.press(event) }, this.slider, this.selected?.nodes ?? []);
     this.detail = h("p", { class: "nbtf-plane-detail", role: "status" });
     const tool = ([label, name, action]) => h("button", { type: "button", title: name, "aria-label": name, onclick: () => this.act(action) }, label);
     const tools = [...this.zooms(), ...this.actions()].map(tool);
-    this.stack = h("ol", { class: "nbtf-plane-stack" });
+    this.stack = h("div", null);
     this.tabular = h("button", { type: "button", "aria-pressed": "false", onclick: () => this.toggleTable() }, WORDS.timeline.table);
     const names = this.state.histories.map(({ name }, at) => h("option", { value: at }, name));
     this.device = h("select", { "aria-label": said.device, onchange: () => this.act((state) => state.take(state.histories[this.device.value])) }, names);
@@ -74,7 +86,7 @@ class PlaneView {
     const measured = this.state.history.measured;
     const keys = [measured ? WORDS.snapshot.keys : said.keys, drawn.zooms && said.zoomKeys].filter(Boolean).join(" · ");
     this.whole = h("div", { class: "nbtf-plane-overview" }, this.overview);
-    this.picture = h("div", null, this.whole, this.slider, this.detail, this.stack, h("p", { class: "nbtf-plane-keys" }, keys));
+    this.picture = h("div", null, this.whole, stage, this.detail, this.stack, this.selected?.panel.panel, h("p", { class: "nbtf-plane-keys" }, keys));
     root.append(h("div", { class: "nbtf-tools" }, this.device, this.grouped, tools, this.tabular), this.picture, this.tables);
   }
 
@@ -102,29 +114,65 @@ class PlaneView {
       ["+", said.zoomIn, () => this.zoomAtStep(1 / PLANE_ZOOM)],
       ["−", said.zoomOut, () => this.zoomAtStep(PLANE_ZOOM)],
       [said.whole, said.whole, (state) => (state.view = null)],
+      ["⇿", said.selectRange, (state) => this.selectSteps(state)],
     ];
   }
 
   // Zooms about the current step and the selected chunk.
   zoomAtStep(factor) {
-    const { state, layout: { axis, history, y, bottom } } = this;
-    const { from, to } = state.view ?? { from: 0, to: 1 };
-    const across = (axis.shareOf(state.step) - from) / (to - from);
+    const { state, layout: { axis, high } } = this;
+    const { from, to, low, high: top } = state.view ?? { from: 0, to: 1, low: 0, high: 1 };
     const { start, size } = state.chosen ?? {};
-    const up = history.measured && y && size ? (bottom - y(start + size / 2)) / PLANE.height : 0.5;
-    state.zoom(factor, Math.min(Math.max(across, 0), 1), Math.min(Math.max(up, 0), 1));
+    const up = size ? ((start + size / 2) / high - low) / (top - low) : 0.5;
+    state.zoom(factor, within((axis.shareOf(state.step) - from) / (to - from)), this.hasAddresses() ? within(up) : null);
+  }
+
+  // Keys zoom about the pointer if it is over the picture.
+  zoomByKey(factor) {
+    if (this.pointer) this.zoomAtPoint(this.state, factor, this.pointer);
+    else this.zoomAtStep(factor);
+  }
+
+  // Above the addresses, only time is zoomed.
+  zoomAtPoint(state, factor, event) {
+    const [x, y] = this.at(event);
+    const { left, right, top, bottom } = this.sides();
+    const up = this.hasAddresses() && y >= top ? within(1 - (y - top) / (bottom - top)) : null;
+    state.zoom(factor, within((x - left) / (right - left)), up);
+  }
+
+  hasAddresses() {
+    return this.layout.top !== undefined;
+  }
+
+  // Selects the steps of the selected piece or, without one, those in sight.
+  selectSteps(state) {
+    const { axis, right } = this.layout;
+    const { piece } = state.chosen ?? {};
+    state.select(piece ? { from: piece.birth, to: piece.death - 1 } : { from: axis.stepAt(PLANE.left), to: axis.stepAt(right - 0.5) });
+  }
+
+  // Zooms to the selected range or, without one, to the selected piece.
+  zoomToSelection() {
+    this.act((state) => {
+      const { axis, high } = this.layout;
+      const { low, high: top } = state.view ?? { low: 0, high: 1 };
+      const { piece } = state.chosen ?? {};
+      const share = (step) => axis.edgeShare(step);
+      if (state.range) return state.show(share(state.range.from), share(state.range.to + 1), low, top);
+      if (!piece) return;
+      const steps = spaced(share(piece.birth), share(piece.death));
+      state.show(...steps, ...(this.hasAddresses() ? spaced(piece.start / high, (piece.start + piece.size) / high) : [low, top]));
+    });
   }
 
   // Turning the wheel with Ctrl zooms about the pointer; sideways or with Shift, it moves what is in sight.
   wheel(event) {
     const across = event.shiftKey ? event.deltaY || event.deltaX : event.deltaX;
-    const { left, right, top, bottom } = this.sides();
+    const { left, right } = this.sides();
     if (event.ctrlKey || event.metaKey) {
       event.preventDefault();
-      const [x, y] = this.at(event);
-      const share = (at, begin, end) => Math.min(Math.max((at - begin) / (end - begin), 0), 1);
-      const up = this.layout.top === undefined || y < top ? 0.5 : 1 - share(y, top, bottom);
-      return this.act((state) => state.zoom(Math.exp(event.deltaY * PLANE_WHEEL), share(x, left, right), up));
+      return this.act((state) => this.zoomAtPoint(state, Math.exp(event.deltaY * PLANE_WHEEL), event));
     }
     if (!this.state.view || (!event.shiftKey && Math.abs(event.deltaX) <= Math.abs(event.deltaY))) return;
     event.preventDefault();
@@ -155,7 +203,14 @@ class PlaneView {
       this.state.moment = this.ui.shared.moment;
     }
     if (axis && this.state.view && step !== from && !axis.shows(step)) this.state.centre(axis.shareOf(step));
+    if (chosen && chosen !== before && this.state.view && this.layout.top !== undefined) this.bringIntoSight(chosen);
     this.ui.changed();
+  }
+
+  // Moves the addresses in sight to a chunk.
+  bringIntoSight({ start, size }) {
+    const [{ high }, { view }] = [this.layout, this.state];
+    if (start / high >= view.high || (start + size) / high <= view.low) this.state.centreAddress((start + size / 2) / high);
   }
 
   press(event) {
@@ -168,27 +223,56 @@ class PlaneView {
       ArrowUp: (state) => state.chooseBeside(1), ArrowDown: (state) => state.chooseBeside(-1), Enter: (state) => state.open(),
     };
     if (this.drawn.zooms) {
-      const [nearer, farther] = [() => this.zoomAtStep(1 / PLANE_ZOOM), () => this.zoomAtStep(PLANE_ZOOM)];
-      Object.assign(keys, { "+": nearer, "=": nearer, "-": farther, "0": (state) => (state.view = null) });
-      Object.assign(keys, { "[": (state) => state.pan(-PLANE_PAN, 0), "]": (state) => state.pan(PLANE_PAN, 0) });
+      const [nearer, farther] = [() => this.zoomByKey(1 / PLANE_ZOOM), () => this.zoomByKey(PLANE_ZOOM)];
+      const [back, on] = [(state) => state.pan(-PLANE_PAN, 0), (state) => state.pan(PLANE_PAN, 0)];
+      Object.assign(keys, { "+": nearer, "=": nearer, w: nearer, "-": farther, s: farther, "0": (state) => (state.view = null) });
+      Object.assign(keys, { "[": back, a: back, "]": on, d: on, f: () => this.zoomToSelection(), m: (state) => this.selectSteps(state) });
+      if (this.state.range) keys.Escape = (state) => state.select(null);
     }
-    if (!keys[event.key]) return;
+    const action = keys[event.key.length === 1 ? event.key.toLowerCase() : event.key];
+    if (!action || !this.layout) return;
     event.preventDefault();
-    this.act(keys[event.key]);
+    this.act(action);
   }
 
-  // Pressing or dragging along the steps selects a step; pressing a chunk selects the chunk.
+  // Pressing selects a step and the chunk there. Moving on selects the range in between; from the scrubber's handle, it only scrubs.
   point(event) {
-    if (!(event.buttons & 1) || !this.layout) return;
+    if (event.button || !this.layout) return;
     const [x, y] = this.at(event);
     const { step, address, chunk } = this.drawn.at(this.layout, x, y, { chunks: () => this.state.chunks(), picture: this.shown });
-    if (event.type === "pointerdown") {
-      this.slider.focus();
-      if (chunk) return this.act((state) => state.choose(chunk, true));
-      if (step !== undefined) this.slider.setPointerCapture(event.pointerId);
-      if (address !== undefined) return this.act((state) => (state.go(step), state.chooseAt(address)));
-    }
-    if (step !== undefined && this.slider.hasPointerCapture(event.pointerId)) this.act((state) => state.go(step));
+    this.slider.focus();
+    if (chunk) return this.act((state) => state.choose(chunk, true));
+    if (step === undefined || !this.isOnSteps(x)) return;
+    const scrubs = event.target === this.grip;
+    if (!scrubs) this.act((state) => (state.go(step), state.select(null), address !== undefined && state.chooseAt(address)));
+    const drag = (move) => {
+      if (!this.slider.hasPointerCapture(move.pointerId)) {
+        if (Math.abs(move.clientX - event.clientX) < PLANE_DRAG) return;
+        this.slider.setPointerCapture(move.pointerId);
+      }
+      const next = this.stepAt(move);
+      this.act((state) => (scrubs || state.select({ from: step, to: next }), state.go(next)));
+    };
+    followPointer({ currentTarget: this.slider, pointerId: event.pointerId }, drag, false);
+  }
+
+  // Whether a picture has several steps, of which one lies at some px.
+  isOnSteps(x) {
+    const { left, right } = this.sides();
+    return this.drawn.zooms && this.state.history.steps > 1 && x >= left && x <= right;
+  }
+
+  // The step at a pointer, which may be beside the picture.
+  stepAt(event) {
+    const { left, right } = this.sides();
+    return this.layout.axis.stepAt(Math.min(Math.max(this.at(event)[0], left), right - 0.01));
+  }
+
+  // The pointer looks like a cross where it can drag.
+  hover(event) {
+    if (!this.layout) return;
+    this.pointer = { clientX: event.clientX, clientY: event.clientY };
+    this.slider.toggleAttribute("data-drags", this.isOnSteps(this.at(event)[0]));
   }
 
   toggleTable() {
@@ -230,7 +314,7 @@ class PlaneView {
     const { history, step, chosen, histories } = this.state;
     this.device.value = histories.indexOf(history);
     this.showGroups(history);
-    if (!this.tables.hidden) return this.tables.replaceChildren(table(this.rows()));
+    if (!this.tables.hidden) return this.tables.replaceChildren(table(tableOfChunks(history, step, this.state.chunks())));
     this.layOut(history, width);
     this.shown = this.drawn.moment(this.layout, step, chosen);
     drawPicture(this.svg, this.shown);
@@ -239,11 +323,25 @@ class PlaneView {
     attr(slider, "aria-label", fill(WORDS.plane.scrub, { name: history.name }));
     attr(slider, "aria-valuemax", history.steps);
     attr(slider, "aria-valuenow", step + 1);
-    attr(slider, "aria-valuetext", this.stateInWords());
+    attr(slider, "aria-valuetext", stepInWords(history, step));
     attr(this.svg, "data-step", step);
-    put(this.detail, chosen ? this.chunkInWords() : "");
-    const frames = this.state.opened && chosen?.piece && history.measured ? stackOf(history, chosen.piece) : [];
-    this.stack.replaceChildren(...frames.map((frame) => h("li", null, frame)));
+    put(this.detail, chosen ? chunkInWords(history, chosen, this.state.opened) : "");
+    this.showStack(history, this.state.opened ? chosen?.piece : null);
+    if (this.selected) this.selected.draw(history, this.state.range, this.layout);
+    this.placeGrip();
+  }
+
+  // Lists the frames of a piece; the list is kept while the piece is, so that frames stay unfolded.
+  showStack(history, piece) {
+    if (this.stackOf === (piece ?? null)) return;
+    this.stackOf = piece ?? null;
+    this.stack.replaceChildren(...[piece && framesOfPiece(history, piece)].filter(Boolean));
+  }
+
+  placeGrip() {
+    const { axis, bottom } = this.layout;
+    this.grip.hidden = !this.drawn.zooms || this.state.history.steps < 2 || !axis.shows(this.state.step);
+    if (!this.grip.hidden) setBox(this.grip, axis.middle(this.state.step) - GRIP / 2, bottom - GRIP / 4, GRIP, GRIP);
   }
 
   // Draws what all steps have in common, unless that is unchanged.
@@ -257,7 +355,9 @@ class PlaneView {
     drawPicture(this.ground, ground);
     this.canvas.draw(ground.raster);
     this.whole.hidden = !history.overview || !this.drawn.zooms;
-    if (!this.whole.hidden) drawPicture(this.overview, overviewPicture(history, width));
+    const overview = `${history.name} ${width} ${history.grouping}`;
+    if (!this.whole.hidden && this.overviewOf !== overview) drawPicture(this.overview, overviewPicture(history, width));
+    this.overviewOf = overview;
   }
 
   // The ways to group the pieces of a device.
@@ -268,35 +368,14 @@ class PlaneView {
     this.ways = ways;
     this.groups.value = history.grouping;
   }
+}
 
-  stateInWords() {
-    const { history, step } = this.state;
-    const used = history.measured ? sizeInWords(history.inUse[step]) : partInWords(history.inUse[step], history.limit);
-    const said = fill(WORDS.plane.state, { ...numberOf(history, step), used, free: freeInWords(history, step) });
-    const refusal = history.refusals.find((each) => each.step === step);
-    return refusal ? `${said} ${WORDS.memoryPicture.outOfMemory}: ${refusal.sentence}` : said;
-  }
+function within(share) {
+  return Math.min(Math.max(share, 0), 1);
+}
 
-  chunkInWords() {
-    const { chosen, opened, history } = this.state;
-    const { piece, size, region, offset } = chosen;
-    const said = WORDS.plane;
-    const place = history.measured ? fill(WORDS.snapshot.address, { address: `0x${(history.addresses[region] + offset).toString(16)}` }) : fill(said.place, { region, offset });
-    if (!piece) return [fill(said.free, { size: sizeInWords(size) }), ...(opened ? [place] : [])].join(" · ");
-    const name = fill(said.used, { name: aboutPiece(piece), size: sizeInWords(size), asked: sizeInWords(piece.requested) });
-    const line = !history.measured && piece.line && fill(said.made, { line: piece.line });
-    const stream = history.measured && fill(WORDS.snapshot.onStream, { stream: piece.stream });
-    return [name, ...(opened ? [line, piece.fate, place, stream] : [])].filter(Boolean).join(" · ");
-  }
-
-  // The chunks of the step.
-  rows() {
-    const said = WORDS.plane;
-    const number = (label) => ({ label, number: true });
-    const columns = [said.piece, number(said.charged), number(said.asked), said.line, said.fate];
-    const rows = this.state.chunks().map(({ piece, size }) => (
-      piece ? [aboutPiece(piece), sizeInWords(size), sizeInWords(piece.requested), piece.line, piece.fate] : [WORDS.memoryPicture.free, sizeInWords(size)]
-    ));
-    return { caption: this.stateInWords(), columns, rows: rows.map((row) => columns.map((_, at) => row[at])), notes: [] };
-  }
+// A span with some space around it.
+function spaced(from, to) {
+  const space = (to - from) * FRAME_OF_PIECE;
+  return [Math.max(from - space, 0), Math.min(to + space, 1)];
 }

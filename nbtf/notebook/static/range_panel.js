@@ -1,4 +1,4 @@
-// Shows a selected range of time: its area over the lanes, and below them the sums of what ran in it.
+// Shows a selected range of time: its area over a picture, and below it the sums of what happened in it.
 
 import { h, put } from "./dom.js";
 import { setBox } from "./drag_handle.js";
@@ -26,29 +26,43 @@ export class RangePanel {
 
   // Covers the part of the range that is in sight.
   place(range, { scale, lanes }) {
-    this.area.hidden = !range || range.to < scale.from || range.from > scale.to;
+    const isInSight = range && range.to >= scale.from && range.from <= scale.to;
+    const [top, last] = [lanes[0]?.y ?? 0, lanes.at(-1)];
+    const box = isInSight && [scale.inside(range.from), top - 8, scale.inside(range.to) - scale.inside(range.from), last ? last.y + last.height - top + 16 : 0];
+    this.cover(range, box, range ? durationWords(range.to - range.from) : "");
+  }
+
+  // Covers a box, [left, top, width, height] in px; nothing if no range is selected or none of it is in sight.
+  cover(range, box, length) {
+    this.area.hidden = !range || !box;
     this.panel.hidden = !range;
     if (this.area.hidden) return;
-    const [left, right] = [scale.inside(range.from), scale.inside(range.to)];
-    const [top, last] = [lanes[0]?.y ?? 0, lanes.at(-1)];
-    setBox(this.area, left, top - 8, right - left, last ? last.y + last.height - top + 16 : 0);
-    put(this.area.firstChild, durationWords(range.to - range.from));
+    setBox(this.area, ...box);
+    put(this.area.firstChild, length);
   }
 
   // `sums` as from sumsOfRange; null while the kernel adds them up.
   show(range, sums) {
     const said = WORDS.timeline;
     const [seconds, from, to] = [range.to - range.from, range.from, range.to].map(durationWords);
-    put(this.head, fill(said.rangeSpan, { seconds, from, to }));
+    this.say(fill(said.rangeSpan, { seconds, from, to }));
     if (!sums) return this.body.replaceChildren(h("p", { class: "nbtf-note" }, said.rangeComing));
     const figures = [[grouped(sums.ops), said.rangeOps], [durationWords(sums.busy), said.rangeBusy], [grouped(sums.copies), said.rangeCopies], [sizeWords(sums.nbytes), said.rangeBytes]];
     const length = range.to - range.from;
     const byDevice = sums.devices.map(([name, ops, busy, copies, nbytes]) => [shortInCluster(name), busy / length, copies ? `${countsOf(ops, busy)} · ${fill(said.rangeCopied, { n: copies, nbytes: sizeWords(nbytes) })}` : countsOf(ops, busy)]);
     const byName = sums.names.map(([name, ops, busy]) => [name, sums.busy ? busy / sums.busy : 0, countsOf(ops, busy)]);
+    this.showSums(figures, [[said.byDevice, byDevice.sort((a, b) => b[1] - a[1])], [said.byName, byName]]);
+  }
+
+  say(span) {
+    put(this.head, span);
+  }
+
+  // `figures` are pairs of figure and label; `lists`, pairs of a title and rows of name, share and figures.
+  showSums(figures, lists) {
     this.body.replaceChildren(
       h("dl", { class: "nbtf-range-figures" }, figures.map(([figure, label]) => h("div", null, h("dt", null, label), h("dd", null, figure)))),
-      listOf(said.byDevice, byDevice.sort((a, b) => b[1] - a[1])),
-      listOf(said.byName, byName),
+      ...lists.map(([title, rows]) => listOf(title, rows)),
     );
   }
 }

@@ -1,9 +1,9 @@
 // A failed request in the live view: the memory of its device by address and step, up to the request that did not fit.
 
 import { attr, h } from "./dom.js";
-import { historyOf } from "./plane_axis.js";
 import { marksAt, planeGround, planeLayout } from "./plane_picture.js";
 import { drawPicture, drawing } from "./picture.js";
+import { historyOf } from "./recorded_history.js";
 
 export function makeRefusedPlane() {
   const picture = drawing();

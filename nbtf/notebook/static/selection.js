@@ -2,6 +2,7 @@
 //
 // A selection is {op} or {copy}, as in the timeline, or {device, piece}. It is part of the views' shared state, with the scene.
 
+import { allPieces } from "./memory_pieces.js";
 import { search } from "./timeline_index.js";
 
 // Another view's selection that a view has not adopted yet; undefined if there is none.
@@ -32,8 +33,8 @@ export function madeBy(scene, histories, chosen) {
   const history = histories.find(({ name }) => name === lane.name);
   const isSame = (maker) => maker && maker.op === chosen.op && maker.copy === chosen.copy;
   const seq = chosen.op === undefined ? scene.copies.seq[chosen.copy] : scene.ops.seq[chosen.op];
-  const near = history?.pieces.filter((piece) => piece.seq < seq && isSame(makerOf(scene, { device: lane.name, piece }))) ?? [];
-  const piece = near.reduce((best, each) => (best && best.size >= each.size ? best : each), null);
+  const near = history && allPieces(history).filter((piece) => piece.seq < seq && isSame(makerOf(scene, { device: lane.name, piece })));
+  const piece = (near || []).reduce((best, each) => (best && best.size >= each.size ? best : each), null);
   return piece && { history, piece };
 }
 

@@ -1,11 +1,11 @@
 // Draws how much memory each group holds over time, mark by mark as stills/memory_stack.py does, and the current step.
 
 import { fitted, line, path, rectangle, text, widthOfText } from "./picture.js";
+import { groupLevels } from "./memory_pieces.js";
 import { wholeAxis } from "./plane_axis.js";
 import { PLANE, SMALL } from "./plane_chunks.js";
 import { roundedUp, scrubberAt } from "./plane_picture.js";
 import { sizeInWords } from "./sizes.js";
-import { groupLevelsOf } from "./snapshot_history.js";
 import { WORDS, fill } from "./words.js";
 
 const STACK_HEIGHT = 240;
@@ -28,15 +28,6 @@ export function stackLayout(history, asked, view = null) {
   const y = (size) => STACK_TOP + STACK_HEIGHT * (1 - size / high);
   const lineEnd = (step) => y(history.inUse[step]); // a line over the areas would hide a peak of one step
   return { history, totals, rows, width, right, high, axis, y, lineEnd, curveTop: STACK_TOP - 8, bottom: STACK_TOP + STACK_HEIGHT, height: STACK_TOP + STACK_HEIGHT + 36, side: width };
-}
-
-// The bytes of each group after each step, kept while the groups stay the same.
-function groupLevels(history) {
-  const { pieces, steps, groups } = history;
-  if (history.levels?.groups === groups) return history.levels.totals;
-  const totals = history.columns ? groupLevelsOf(history) : levelsOfPieces(pieces, steps, groups);
-  history.levels = { groups, totals };
-  return totals;
 }
 
 export function stackGround(layout) {
@@ -64,17 +55,6 @@ function stackScale(high, right) {
     const [y, size] = [STACK_TOP + (STACK_HEIGHT * (4 - quarter)) / 4, Math.floor((high * quarter) / 4)];
     return [line(PLANE.left, y, right, y), text(PLANE.left - 8, y + 4, size ? sizeInWords(size) : "0 B", { ...SMALL, anchor: "end" })];
   });
-}
-
-function levelsOfPieces(pieces, steps, groups) {
-  const totals = new Map(groups.map((group) => [group, new Float64Array(steps + 1)]));
-  for (const { group, size, birth, death } of pieces) {
-    const levels = totals.get(group);
-    levels[birth] += size;
-    levels[death] -= size;
-  }
-  for (const levels of totals.values()) for (let step = 1; step <= steps; step++) levels[step] += levels[step - 1];
-  return totals;
 }
 
 // An area for each group; a column shows the step of its highest use, and narrow ones fill whole px, so that all are seen.

@@ -8,7 +8,7 @@ import { shareOf, withSums } from "./timeline_sums.js";
 const CONSTANT_OP = "_EagerConst";
 
 // The order of tokens in a column of a lane, from below.
-export const BUSY_TOKENS = ["bwd", "cpyf", "fwd", "py", "tmp", "upd", "wgt"];
+export const BUSY_TOKENS = ["bwd", "cpyf", "fwd", "mov", "py", "tmp", "upd", "wgt"];
 export const COPY_TOKEN = BUSY_TOKENS.indexOf("cpyf");
 
 // Unpacks Python's data. `lanes` have `first` and `last` of their ops, which are in order, and `copies`, the numbers of theirs.

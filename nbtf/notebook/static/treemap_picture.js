@@ -1,11 +1,10 @@
 // Draws how much each holder has at a step, mark by mark as stills/treemap.py does, and the selected piece.
 
 import { flowed } from "./flow.js";
+import { momentOf, pieceObject, piecesAt, sumsOfPieces } from "./memory_pieces.js";
 import { rectangle, text, widthOfText } from "./picture.js";
-import { pieceCount, piecesAt } from "./plane_axis.js";
 import { PLANE, shortened } from "./plane_chunks.js";
 import { sizeInWords } from "./sizes.js";
-import { sumsOfPieces } from "./snapshot_history.js";
 import { WORDS, fill, grouped } from "./words.js";
 
 const TREEMAP_HEIGHT = 300;
@@ -19,12 +18,12 @@ export function treemapLayout(history, asked) {
 
 // The complete picture; `boxes` are the pieces with their positions.
 export function treemapMoment({ history, width }, step, chosen = null) {
-  const pieces = history.columns ? largestSums(history, step) : piecesAt(history, step);
+  const pieces = history.isPainted ? largestSums(history, step) : piecesAt(history, step);
   const groups = new Map();
   for (const piece of [...pieces].sort((a, b) => b.size - a.size)) groups.set(piece.group, [...(groups.get(piece.group) ?? []), piece]);
   const order = [...groups].sort(([, a], [, b]) => chargedTo(b) - chargedTo(a));
   const title = fill(WORDS.memoryPicture.whoHolds, { name: history.name });
-  const count = fill(WORDS.memoryPicture.treemapCount, { size: sizeInWords(chargedTo(pieces)), n: pieceCount(history, step) });
+  const count = fill(WORDS.memoryPicture.treemapCount, { size: sizeInWords(chargedTo(pieces)), n: momentOf(history, step).alive.length });
   const moment = step === history.peak ? [text(0, 0, WORDS.memoryPicture.atPeak, { weight: 600 })] : [];
   const [head, y] = flowed([text(0, 0, title, { size: 15, weight: 650 }), ...moment, text(0, 0, count, { fill: "soft" })], PLANE.margin, width - PLANE.margin, 28);
   const whole = { x: PLANE.margin, y: y + 16, width: width - 2 * PLANE.margin, height: TREEMAP_HEIGHT };
@@ -38,16 +37,25 @@ export function treemapMoment({ history, width }, step, chosen = null) {
   return { width, height, title: `${title}: ${[...moment.map(({ words }) => words), count].join(" · ")}`, marks, boxes };
 }
 
-// The largest sums of a snapshot's pieces; the others are one box in each group.
+// The largest sums of pieces; the others are one box in each group.
 function largestSums(history, step) {
-  const sums = sumsOfPieces(history, step).sort((a, b) => b.size - a.size);
+  const sums = sumsOfPieces(history, step);
+  const largest = sums.slice(0, MOST_SUMS).map(({ at, count, size, requested }) => {
+    const member = pieceObject(history, at);
+    const shape = count > 1 ? `${count} × ${sizeInWords(member.size)}` : member.shape;
+    return { ...member, size, requested, member, kind: history.kinds[at], shape };
+  });
   const rest = new Map();
-  for (const { group, size, requested } of sums.slice(MOST_SUMS)) {
-    const before = rest.get(group) ?? { group, size: 0, requested: 0, count: 0 };
-    rest.set(group, { ...before, size: before.size + size, requested: before.requested + requested, count: before.count + 1 });
+  for (const { at, size, requested } of sums.slice(MOST_SUMS)) {
+    const group = history.groups[history.groupOf[at]];
+    if (!rest.has(group)) rest.set(group, { group, size: 0, requested: 0, count: 0 });
+    const sum = rest.get(group);
+    sum.size += size;
+    sum.requested += requested;
+    sum.count += 1;
   }
   const boxes = [...rest.values()].map((sum) => ({ ...sum, title: fill(WORDS.snapshot.others, { n: sum.count }), shape: "" }));
-  return [...sums.slice(0, MOST_SUMS), ...boxes];
+  return [...largest, ...boxes];
 }
 
 function chargedTo(pieces) {

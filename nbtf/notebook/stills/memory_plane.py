@@ -195,17 +195,18 @@ class _Plane:
         self._marks += [
             Rectangle(*sides, "paper", radius=3, opacity=0.93),
             Rectangle(*sides, stroke="hot", stroke_width=1.8, radius=3, dashed=True),
-            *self._request(refusal, sides[0] + sides[2] / 2, top + height / 2, sides[2], height),
+            *self._request(refusal, sides[0] + sides[2] / 2, top + height / 2, sides[2]),
         ]
 
-    def _request(self, refusal: Refusal, x: float, y: float, width: float, height: float) -> list[Text]:
-        """Returns the text inside a request: as many of its lines as fit, but always the first."""
+    def _request(self, refusal: Refusal, x: float, y: float, width: float) -> list[Text]:
+        """Returns the text on a request, which may be taller than the request, but stays within the plane."""
         text = filled(self._words["asked"], size=shortage_of(refusal.event).sizes["asked"])
         lines = [Text(x, 0, text, "hot", 11, 650, "middle", halo=True)]
-        lines += [Text(x, 0, self._words["noHole"], "hot", 11, anchor="middle")]
+        lines += [Text(x, 0, self._words["noHole"], "hot", 11, anchor="middle", halo=True)]
+        width = max(width, *(width_of(word, 11, line.weight) for line in lines for word in line.words.split()))
         texts = [(text, words) for text in lines for words in lines_of(text, width)]
-        texts = texts[: max(len(lines_of(lines[0], width)), int((height - 2) // 13))]
-        first = y + 4 - 6.5 * (len(texts) - 1)
+        below = 13 * (len(texts) - 1)
+        first = min(max(y + 4 - below / 2, self._scale.top + 13), self._scale.bottom - 5 - below)
         return [
             replace(text, y=first + 13 * at, words=words, continues=at > 0) for at, (text, words) in enumerate(texts)
         ]

@@ -38,7 +38,7 @@ _FAMILIES = {
         r"softmax|SoftMax|SoftmaxBackward|_norm|layer_?norm|batch_?norm|NormBackward|bn_[fb]w|::norm$",
     ),
     "copying": (
-        "cpyf",
+        "mov",
         r"^Mem(set|cpy)|direct_copy|CatArray|[Nn]chwTo|[Nn]hwcTo|::(_?copy_?|to|_to_copy|clone|contiguous|cat|stack)$"
         r"|(Copy|Clone|Cat|Stack|CopySlices)Backward",
     ),

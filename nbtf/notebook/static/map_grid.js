@@ -49,13 +49,13 @@ export function mostOf(cards, traffic) {
   return Math.max(0, ...cards.map(({ name }) => traffic.get(name)));
 }
 
-export function bytesOf(cards, traffic) {
+export function trafficSum(cards, traffic) {
   return cards.reduce((sum, { name }) => sum + traffic.get(name), 0);
 }
 
 // The name of a row of cards, and their bytes.
 export function rowLabels(x, y, label, cards, traffic) {
-  const total = sizeWords(bytesOf(cards, traffic));
+  const total = sizeWords(trafficSum(cards, traffic));
   return [text(x, y + 18, label, { size: 11, weight: 650 }), text(x, y + 33, total, { fill: "soft", size: 11 })];
 }
 

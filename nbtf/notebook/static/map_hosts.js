@@ -4,7 +4,7 @@
 // A host that the reader has opened (`facts.open`) shows its cards as rooms: in its row, or below the squares.
 
 import { byHost, flowsBetween, hostOfDevice, sumOf } from "./map_flows.js";
-import { SQUARE, bytesOf, cellsIn, mostOf, rowLabels, squareOf, trafficOf } from "./map_grid.js";
+import { SQUARE, trafficSum, cellsIn, mostOf, rowLabels, squareOf, trafficOf } from "./map_grid.js";
 import { ROOM, roomMarks } from "./map_rooms.js";
 import { path } from "./picture.js";
 import { sizeWords } from "./time_scale.js";
@@ -54,13 +54,13 @@ function roomOf(card, x, y, width, copied) {
 }
 
 function hostTitle(name, members, traffic) {
-  return `${name}: ${fill(WORDS.deviceMap.gpus, { n: members.length })}, ${sizeWords(bytesOf(members, traffic))}`;
+  return `${name}: ${fill(WORDS.deviceMap.gpus, { n: members.length })}, ${sizeWords(trafficSum(members, traffic))}`;
 }
 
 function hostSquares(facts, hosts, x, y, width) {
   const { corners, across, end } = cellsIn(hosts.size, x, y, width, HOSTS.narrowest);
   const traffic = trafficOf(facts);
-  const most = Math.max(0, ...[...hosts.values()].map((members) => bytesOf(members, traffic)));
+  const most = Math.max(0, ...[...hosts.values()].map((members) => trafficSum(members, traffic)));
   const places = new Map();
   const marks = [...hosts].map(([host, members], at) => {
     const name = host || WORDS.deviceMap.here;
@@ -68,7 +68,7 @@ function hostSquares(facts, hosts, x, y, width) {
     places.set(host, { box: [...corners[at], across, SQUARE.height], title });
     const now = members.some((card) => card.now);
     const lost = members.every((card) => card.lost);
-    const { marks: inside } = squareOf({ name, ops: [], now, lost }, ...corners[at], across, bytesOf(members, traffic), most);
+    const { marks: inside } = squareOf({ name, ops: [], now, lost }, ...corners[at], across, trafficSum(members, traffic), most);
     return { mark: "group", marks: inside, title };
   });
   const open = new Map([...hosts].filter(([host]) => facts.open?.has(host)));

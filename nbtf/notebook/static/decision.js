@@ -4,20 +4,17 @@ import { fitted, line, rectangle, text, widthOfText } from "./picture.js";
 import { WORDS, fill } from "./words.js";
 
 const WAY = { inside: 12, height: 50, beside: 26, below: 18 };
-const QUESTIONS = {
-  "tf.device": "byScope", "%%device": "byCell", "default device": "byDefault", strategy: "byStrategy", dataset: "byDataset",
-  call: "byCall", machine: "here",
-  "soft placement": "softPlacement", "lowest-numbered GPU": "lowest", CPU: "cpu", kernel: "kernel", variable: "variable", dtype: "dtype",
-};
-const ABOUT = /^(?:Has|Where is) (\S+) /; // the op or the dtype in a question
 
-// Converts rules, [[rule, question, answer]], to texts: [{question, answer, colour}].
-export function stepsOf(rules) {
-  return rules.map(([rule, question, answer], number) => ({
-    question: questionInWords(rule, question, answer),
-    answer: answerInWords(rule, answer),
-    colour: number === rules.length - 1 ? "ok" : answer.split(":")[0] === "no" ? "hot" : "ink",
-  }));
+// Converts phrases of Python, [[question, answer, colour]] (see stills/decision.py), to texts: [{question, answer, colour}].
+export function stepsOf(phrases) {
+  return phrases.map(([question, answer, colour]) => ({ question: phraseWords(question), answer: phraseWords(answer), colour }));
+}
+
+// A phrase is a text, or the name of a text and its values: [name, {name: phrase}].
+function phraseWords(phrase) {
+  if (typeof phrase === "string") return phrase;
+  const values = Object.entries(phrase[1]).map(([name, value]) => [name, phraseWords(value)]);
+  return fill(WORDS.decision[phrase[0]], Object.fromEntries(values));
 }
 
 // [a box for each step, side by side if all texts fit, otherwise stacked; the y coordinate below].
@@ -42,24 +39,6 @@ export function drawnWay(steps, x, y, width) {
 
 function wayArrow(x1, y1, x2, y2) {
   return line(x1, y1, x2, y2, { stroke: "soft", width: 1.4, arrow: true });
-}
-
-function questionInWords(rule, question, answer) {
-  const said = WORDS.decision;
-  if (rule === "lowest-numbered GPU" && answer === "no") return said.anyGpu;
-  const key = QUESTIONS[rule];
-  return key ? fill(said[key], { name: ABOUT.exec(question)?.[1] ?? "" }) : `${rule}: ${question}`;
-}
-
-function answerInWords(rule, whole) {
-  const said = WORDS.decision;
-  if (rule === "soft placement") return said.on;
-  const [, answer, devices] = /^(.*?)(?:: (.*))?$/.exec(whole);
-  if (answer === "no" && devices) {
-    const [, first, last] = /^(.*?)(?: to (.*))?$/.exec(devices);
-    return fill(said.notHere, { names: last ? fill(said.devices, { first, last }) : (said[devices] ?? devices) });
-  }
-  return ["yes", "no", "host"].includes(whole) ? said[whole] : whole;
 }
 
 function stepTexts(step, x, y) {

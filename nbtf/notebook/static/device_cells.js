@@ -2,7 +2,7 @@
 // cards have rows below. A cell is filled by its bytes in and out, relative to the most.
 
 import { attr, h, keyed, put, rounded, rove } from "./dom.js";
-import { hostOfDevice, shortInCluster } from "./map_flows.js";
+import { byHost, hostOfDevice, shortInCluster } from "./map_flows.js";
 import { WORDS, fill } from "./words.js";
 
 const PER_LINE = 8;
@@ -18,12 +18,7 @@ export function makeDeviceCells(choose, open) {
 
 // The devices by host, a Map of "worker/1" to rooms; null if all devices belong to one computer.
 export function hostsOf(rooms) {
-  const hosts = new Map();
-  for (const room of rooms) {
-    const host = hostOfDevice(room.name);
-    if (!hosts.has(host)) hosts.set(host, []);
-    hosts.get(host).push(room);
-  }
+  const hosts = byHost(rooms);
   return hosts.size > 1 ? hosts : null;
 }
 

@@ -14,6 +14,17 @@ export function hostOfDevice(name) {
   return name.slice(0, Math.max(0, name.lastIndexOf("/"))).replace(/^\/job:([^/]+)\/task:(\d+)$/, "$1/$2");
 }
 
+// The devices of each host, a Map of "worker/1" to those whose `name` is of that host.
+export function byHost(devices) {
+  const hosts = new Map();
+  for (const device of devices) {
+    const host = hostOfDevice(device.name);
+    if (!hosts.has(host)) hosts.set(host, []);
+    hosts.get(host).push(device);
+  }
+  return hosts;
+}
+
 export function shortInCluster(name) {
   const host = hostOfDevice(name);
   return host ? `${host} ${name.slice(name.lastIndexOf("/") + 1)}` : name;

@@ -9,31 +9,54 @@ import { WORDS, fill, grouped } from "./words.js";
 export const SQUARE = { height: 48, gap: 6, labels: 72, narrowest: 72, square: 60, perRow: 8, ascent: 10, descent: 3 };
 const UNLIKE = 1.5; // multiple of the median from which a device is worth mentioning
 
-export function trafficOf(facts, name) {
-  return facts.flows.reduce((sum, flow) => sum + (flow.source === name || flow.target === name ? flow.nbytes : 0), 0);
+// The bytes that each device sent and received, by name.
+export function trafficOf({ cards, flows }) {
+  const traffic = new Map(cards.map(({ name }) => [name, 0]));
+  for (const { source, target, nbytes } of flows) {
+    for (const name of new Set([source, target])) traffic.set(name, (traffic.get(name) ?? 0) + nbytes);
+  }
+  return traffic;
 }
 
-// How many squares fit side by side in `width`, including gaps.
-export function perRowOf(width, narrowest) {
-  return Math.max(1, Math.min(SQUARE.perRow, Math.floor(width / (narrowest + SQUARE.gap))));
+// Equal cells in rows of at most eight, as wide as fits: {corners: the upper left one of each, across, perRow, end: where the
+// last row ends}.
+export function cellsIn(count, x, y, width, narrowest, height = SQUARE.height) {
+  const perRow = Math.max(1, Math.min(SQUARE.perRow, Math.floor((width + SQUARE.gap) / (narrowest + SQUARE.gap))));
+  const across = (width + SQUARE.gap) / perRow - SQUARE.gap;
+  const corner = (at) => [x + (at % perRow) * (across + SQUARE.gap), y + Math.floor(at / perRow) * (height + SQUARE.gap)];
+  const end = y + Math.ceil(count / perRow) * (height + SQUARE.gap) - SQUARE.gap;
+  return { corners: Array.from({ length: count }, (_, at) => corner(at)), across, perRow, end };
 }
 
 // [squares in rows, the y coordinate below them].
 export function gridMarks(facts, x, y, width) {
-  const perRow = perRowOf(width - SQUARE.labels + SQUARE.gap, SQUARE.square);
-  const across = (width - SQUARE.labels + SQUARE.gap) / perRow - SQUARE.gap;
-  const sums = new Map(facts.cards.map((card) => [card.name, trafficOf(facts, card.name)]));
-  const most = Math.max(0, ...sums.values());
-  const rows = [];
-  for (let begin = 0; begin < facts.cards.length; begin += perRow) rows.push(facts.cards.slice(begin, begin + perRow));
-  const marks = rows.flatMap((cards, number) => {
-    const top = y + number * (SQUARE.height + SQUARE.gap);
-    const total = sizeWords(cards.reduce((sum, card) => sum + sums.get(card.name), 0));
-    const label = fill(WORDS.deviceMap.row, { n: number });
-    const squares = cards.map((card, column) => squareOf(card, x + SQUARE.labels + column * (across + SQUARE.gap), top, across, sums.get(card.name), most));
-    return [text(x, top + 18, label, { size: 11, weight: 650 }), text(x, top + 33, total, { fill: "soft", size: 11 }), ...squares];
+  const { cards } = facts;
+  const { corners, across, perRow, end } = cellsIn(cards.length, x + SQUARE.labels, y, width - SQUARE.labels, SQUARE.square);
+  const traffic = trafficOf(facts);
+  const most = mostOf(cards, traffic);
+  const marks = cards.flatMap((card, at) => {
+    const square = squareOf(card, ...corners[at], across, traffic.get(card.name), most);
+    if (at % perRow) return [square];
+    const top = corners[at][1];
+    const label = fill(WORDS.deviceMap.row, { n: at / perRow });
+    return [...rowLabels(x, top, label, cards.slice(at, at + perRow), traffic), square];
   });
-  return [marks, y + rows.length * (SQUARE.height + SQUARE.gap) - SQUARE.gap];
+  return [marks, end];
+}
+
+// The largest number of bytes of any card.
+export function mostOf(cards, traffic) {
+  return Math.max(0, ...cards.map(({ name }) => traffic.get(name)));
+}
+
+export function trafficSum(cards, traffic) {
+  return cards.reduce((sum, { name }) => sum + traffic.get(name), 0);
+}
+
+// The name of a row of cards, and their bytes.
+export function rowLabels(x, y, label, cards, traffic) {
+  const total = sizeWords(trafficSum(cards, traffic));
+  return [text(x, y + 18, label, { size: 11, weight: 650 }), text(x, y + 33, total, { fill: "soft", size: 11 })];
 }
 
 // A square with its name and bytes, filled relative to the most bytes.
@@ -55,8 +78,9 @@ export function squareOf(card, x, y, width, nbytes, most) {
 // A sentence about the device that stands out; empty if none does.
 export function unlikeSentence(facts) {
   const said = WORDS.deviceMap;
+  const traffic = trafficOf(facts);
   const comparisons = [
-    [facts.cards.map((card) => trafficOf(facts, card.name)), said.copiesTimes, said.copiesAlone],
+    [facts.cards.map(({ name }) => traffic.get(name)), said.copiesTimes, said.copiesAlone],
     [facts.cards.map(executedOn), said.runsTimes, said.runsAlone],
   ];
   for (const [figures, severalTimes, alone] of comparisons) {

@@ -3,25 +3,15 @@
 //
 // A host that the reader has opened (`facts.open`) shows its cards as rooms: in its row, or below the squares.
 
-import { flowsBetween, hostOfDevice, sumOf } from "./map_flows.js";
-import { SQUARE, perRowOf, squareOf, trafficOf } from "./map_grid.js";
+import { byHost, flowsBetween, hostOfDevice, sumOf } from "./map_flows.js";
+import { SQUARE, trafficSum, cellsIn, mostOf, rowLabels, squareOf, trafficOf } from "./map_grid.js";
 import { ROOM, roomMarks } from "./map_rooms.js";
-import { path, text } from "./picture.js";
+import { path } from "./picture.js";
 import { sizeWords } from "./time_scale.js";
 import { WORDS, fill } from "./words.js";
 
 const HOSTS = { mostRows: 16, gutter: 48, labels: 76, narrowest: 60, narrowestRoom: 96 };
 const FLOW = { lanes: 12, lane: 3, firstLane: 8, widest: 3, head: 5, ear: 3 };
-
-function byHost(cards) {
-  const hosts = new Map();
-  for (const card of cards) {
-    const host = hostOfDevice(card.name);
-    if (!hosts.has(host)) hosts.set(host, []);
-    hosts.get(host).push(card);
-  }
-  return hosts;
-}
 
 // {marks, end, hidden, hosts}: hosts as rows of squares, or as squares; the y coordinate below them; the number of flows between
 // hosts that are not drawn; and the position of each host's square.
@@ -36,35 +26,26 @@ export function clusterMarks(facts, x, y, width) {
 }
 
 function hostRows(facts, hosts, x, y, width) {
-  const perRow = perRowOf(width - HOSTS.labels + SQUARE.gap, HOSTS.narrowest);
-  const across = (width - HOSTS.labels + SQUARE.gap) / perRow - SQUARE.gap;
-  const sums = new Map(facts.cards.map((card) => [card.name, trafficOf(facts, card.name)]));
-  const most = Math.max(0, ...sums.values());
+  const traffic = trafficOf(facts);
+  const most = mostOf(facts.cards, traffic);
   const marks = [];
   const tops = [];
   const places = new Map();
   for (const [host, members] of hosts) {
     tops.push(y);
-    const total = members.reduce((sum, card) => sum + sums.get(card.name), 0);
     const name = host || WORDS.deviceMap.here;
-    marks.push(text(x, y + 18, name, { size: 11, weight: 650 }), text(x, y + 33, sizeWords(total), { fill: "soft", size: 11 }));
-    places.set(host, { box: [x - 4, y, HOSTS.labels - 4, SQUARE.height], title: hostTitle(name, members, total) });
+    marks.push(...rowLabels(x, y, name, members, traffic));
+    places.set(host, { box: [x - 4, y, HOSTS.labels - 4, SQUARE.height], title: hostTitle(name, members, traffic) });
     const isOpen = facts.open?.has(host);
-    const [wide, columns, height] = isOpen ? roomSizes(width - HOSTS.labels) : [across, perRow, SQUARE.height];
+    const sizes = isOpen ? [HOSTS.narrowestRoom, ROOM.compact] : [HOSTS.narrowest, SQUARE.height];
+    const { corners, across, end } = cellsIn(members.length, x + HOSTS.labels, y, width - HOSTS.labels, ...sizes);
     members.forEach((card, at) => {
-      const left = x + HOSTS.labels + (at % columns) * (wide + SQUARE.gap);
-      const top = y + Math.floor(at / columns) * (height + SQUARE.gap);
-      marks.push(isOpen ? roomOf(card, left, top, wide, sums.get(card.name) / (most || 1)) : squareOf(card, left, top, wide, sums.get(card.name), most));
+      const nbytes = traffic.get(card.name);
+      marks.push(isOpen ? roomOf(card, ...corners[at], across, nbytes / (most || 1)) : squareOf(card, ...corners[at], across, nbytes, most));
     });
-    y += Math.ceil(members.length / columns) * (height + SQUARE.gap);
+    y = end + SQUARE.gap;
   }
   return { marks, tops, end: y - SQUARE.gap, places };
-}
-
-// Size of an opened host's rooms, and how many fit side by side: [px, rooms, px].
-function roomSizes(width) {
-  const columns = perRowOf(width + SQUARE.gap, HOSTS.narrowestRoom);
-  return [(width + SQUARE.gap) / columns - SQUARE.gap, columns, ROOM.compact];
 }
 
 function roomOf(card, x, y, width, copied) {
@@ -72,31 +53,24 @@ function roomOf(card, x, y, width, copied) {
   return { mark: "group", marks: roomMarks({ ...card, name }, x, y, width, true, copied), data: { device: card.name } };
 }
 
-function hostTitle(name, members, nbytes) {
-  return `${name}: ${fill(WORDS.deviceMap.gpus, { n: members.length })}, ${sizeWords(nbytes)}`;
+function hostTitle(name, members, traffic) {
+  return `${name}: ${fill(WORDS.deviceMap.gpus, { n: members.length })}, ${sizeWords(trafficSum(members, traffic))}`;
 }
 
 function hostSquares(facts, hosts, x, y, width) {
-  const perRow = perRowOf(width + SQUARE.gap, HOSTS.narrowest);
-  const across = (width + SQUARE.gap) / perRow - SQUARE.gap;
-  const traffic = new Map();
-  for (const { source, target, nbytes } of facts.flows) {
-    for (const name of source === target ? [source] : [source, target]) traffic.set(name, (traffic.get(name) ?? 0) + nbytes);
-  }
-  const totals = new Map([...hosts].map(([host, members]) => [host, members.reduce((sum, card) => sum + (traffic.get(card.name) ?? 0), 0)]));
-  const most = Math.max(0, ...totals.values());
+  const { corners, across, end } = cellsIn(hosts.size, x, y, width, HOSTS.narrowest);
+  const traffic = trafficOf(facts);
+  const most = Math.max(0, ...[...hosts.values()].map((members) => trafficSum(members, traffic)));
   const places = new Map();
   const marks = [...hosts].map(([host, members], at) => {
     const name = host || WORDS.deviceMap.here;
-    const title = hostTitle(name, members, totals.get(host));
-    const [left, top] = [x + (at % perRow) * (across + SQUARE.gap), y + Math.floor(at / perRow) * (SQUARE.height + SQUARE.gap)];
-    places.set(host, { box: [left, top, across, SQUARE.height], title });
+    const title = hostTitle(name, members, traffic);
+    places.set(host, { box: [...corners[at], across, SQUARE.height], title });
     const now = members.some((card) => card.now);
     const lost = members.every((card) => card.lost);
-    const { marks: inside } = squareOf({ name, ops: [], now, lost }, left, top, across, totals.get(host), most);
+    const { marks: inside } = squareOf({ name, ops: [], now, lost }, ...corners[at], across, trafficSum(members, traffic), most);
     return { mark: "group", marks: inside, title };
   });
-  const end = y + Math.ceil(hosts.size / perRow) * (SQUARE.height + SQUARE.gap) - SQUARE.gap;
   const open = new Map([...hosts].filter(([host]) => facts.open?.has(host)));
   if (!open.size) return { marks, end, hidden: 0, hosts: places };
   const below = hostRows({ ...facts, cards: [...open.values()].flat() }, open, x, end + 2 * SQUARE.gap, width);

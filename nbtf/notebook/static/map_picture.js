@@ -2,14 +2,14 @@
 //
 // The input of `mapPicture(facts, width)` comes from views/page_data.py:
 //   {hosts, cards: [{name, ops: [{op, times, why, asked}], executed, inUse, limit, levels, now}], flows: [{source, target,
-//    copies, nbytes}], ops, constants, smallCopies, simulated, path: [[rule, question, answer]], now: {source, target}},
+//    copies, nbytes}], ops, constants, smallCopies, simulated, path: phrases of stills/decision.py, now: {source, target}},
 // Optional are `executed`, both `now`, `shown` (the op of the displayed step) and `nothing` (the text where no op ran). Each room
 // is a group whose data names its device. With `isInside`, the picture is part of a view that has its own title and edge.
 
 import { drawnWay, stepsOf } from "./decision.js";
 import { flowed } from "./flow.js";
 import { WIDEST, flowsBetween, hostArrows, hostFlow, laidOut, ribbonMarks, shortInCluster, sumOf } from "./map_flows.js";
-import { SQUARE, gridMarks, perRowOf, trafficOf, unlikeSentence } from "./map_grid.js";
+import { SQUARE, cellsIn, gridMarks, mostOf, trafficOf, unlikeSentence } from "./map_grid.js";
 import { betweenHosts, clusterMarks } from "./map_hosts.js";
 import { ROOM, hostMarks, mainOp, reasonWords, roomMarks } from "./map_rooms.js";
 import { line, rectangle, text, widthOfText } from "./picture.js";
@@ -112,15 +112,14 @@ function addRows(map) {
   const { facts } = map;
   map.isSummed = true;
   for (const host of facts.hosts) addHost(map, host);
-  const perRow = perRowOf(map.right - map.left + SQUARE.gap, SQUARE.narrowest);
-  const room = (map.right - map.left + SQUARE.gap) / perRow - SQUARE.gap;
-  const most = Math.max(1, ...facts.cards.map((card) => trafficOf(facts, card.name)));
-  facts.cards.forEach((card, number) => {
-    const x = map.left + (number % perRow) * (room + SQUARE.gap);
-    const y = map.y + Math.floor(number / perRow) * (ROOM.compact + SQUARE.gap);
-    addRoom(map, card, [x, y, room, ROOM.compact], roomMarks(card, x, y, room, true, trafficOf(facts, card.name) / most));
+  const { corners, across, end } = cellsIn(facts.cards.length, map.left, map.y, map.right - map.left, SQUARE.narrowest, ROOM.compact);
+  const traffic = trafficOf(facts);
+  const most = Math.max(1, mostOf(facts.cards, traffic));
+  facts.cards.forEach((card, at) => {
+    const marks = roomMarks(card, ...corners[at], across, true, traffic.get(card.name) / most);
+    addRoom(map, card, [...corners[at], across, ROOM.compact], marks);
   });
-  map.y += Math.ceil(facts.cards.length / perRow) * (ROOM.compact + SQUARE.gap) - SQUARE.gap;
+  map.y = end;
 }
 
 function largest(flows) {
@@ -214,11 +213,15 @@ function branchTexts(facts, card) {
 function addGrid(map) {
   map.isSummed = true;
   const [marks, end] = gridMarks(map.facts, map.left, map.y, map.right - map.left);
+  addSquares(map, marks);
+  map.y = end;
+}
+
+function addSquares(map, marks) {
   for (const { data, marks: [square] } of marks.filter((mark) => mark.data)) {
     map.rooms.set(data.device, [square.x, square.y, square.width, square.height]);
   }
   map.marks.push(...marks);
-  map.y = end;
 }
 
 function isCluster(facts) {
@@ -228,10 +231,7 @@ function isCluster(facts) {
 function addCluster(map) {
   map.isSummed = true;
   const { marks, end, hidden, hosts } = clusterMarks(map.facts, map.left, map.y, map.right - map.left);
-  for (const { data, marks: [square] } of marks.filter((mark) => mark.data)) {
-    map.rooms.set(data.device, [square.x, square.y, square.width, square.height]);
-  }
-  map.marks.push(...marks);
+  addSquares(map, marks);
   Object.assign(map, { y: end, hidden, hosts });
 }
 

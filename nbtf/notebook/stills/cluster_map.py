@@ -10,7 +10,7 @@ from nbtf.notebook import catalogue
 from nbtf.notebook.catalogue import filled
 from nbtf.notebook.stills.decision import Words
 from nbtf.notebook.stills.device_facts import DeviceFacts
-from nbtf.notebook.stills.device_grid import GAP, SQUARE, count_per_row, drawn_square
+from nbtf.notebook.stills.device_grid import GAP, SQUARE, cells, drawn_square
 from nbtf.notebook.stills.flow import flowed
 from nbtf.notebook.stills.lanes import bytes_in_words
 from nbtf.notebook.stills.marks import WIDTH, Group, Mark, Picture, Text, framed
@@ -100,16 +100,14 @@ def _drawn(hosts: dict[str, list[_Fill]], right: float, y: float, words: Words) 
 
 
 def _squares(fills: Sequence[_Fill], x: float, y: float, right: float, words: Words) -> tuple[list[Mark], float]:
-    per_row = count_per_row(right - x + GAP, _SQUARE)
-    across = (right - x + GAP) / per_row - GAP
+    squares = cells(len(fills), x, y, right - x, _SQUARE)
     marks: list[Mark] = []
-    for at, fill in enumerate(fills):
-        left, top = x + at % per_row * (across + GAP), y + at // per_row * (SQUARE + GAP)
+    for fill, corner in zip(fills, squares.corners, strict=True):
         used = fill.in_use or 0
-        name = _short(fill.name, across).replace(":", " ")
-        square = drawn_square(DeviceFacts(name), left, top, across, used, max(fill.total, used, 1), words)
+        name = _short(fill.name, squares.width).replace(":", " ")
+        square = drawn_square(DeviceFacts(name), *corner, squares.width, used, max(fill.total, used, 1), words)
         marks.append(Group(square.marks, f"{fill.name}: {_of([fill])}"))
-    return marks, y + -(-len(fills) // per_row) * (SQUARE + GAP) - GAP
+    return marks, squares.bottom
 
 
 def _short(name: str, width: float) -> str:

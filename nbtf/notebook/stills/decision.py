@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from typing import NamedTuple
+from typing import Literal, NamedTuple, TypeAlias
 
 from nbtf import runtime
 from nbtf.notebook import catalogue
@@ -18,6 +18,9 @@ _HEIGHT, _BESIDE, _BELOW = 50.0, 26.0, 18.0
 """Size of a box, and of the arrow to the next one beside or below it, in px."""
 
 Words = Mapping[str, str]
+
+Phrase: TypeAlias = str | tuple[str, Mapping[str, "Phrase"]]
+"""A text that is the same in every language, or the name of a text in the section `decision` and its {names}."""
 
 _QUESTIONS = {
     "tf.device": "byScope",
@@ -41,12 +44,15 @@ _ABOUT = re.compile(r"(?:Has|Where is) (\S+) ")
 """Finds the op or the dtype in a question."""
 
 
+Colour: TypeAlias = Literal["hot", "ink", "ok"]
+
+
 class Step(NamedTuple):
     """A rule as text; `colour` is the token of its answer: `hot` for no, `ok` for the rule that decided."""
 
     question: str
     answer: str
-    colour: str
+    colour: Colour
 
     @property
     def width(self) -> float:
@@ -62,12 +68,28 @@ def steps_of(path: Sequence[runtime.Rule], words: Words | None = None) -> list[S
       words: texts of the section `decision`; None uses those of the environment's language.
     """
     words = words or catalogue.words("decision")
-    colours = ["hot" if rule.answer.partition(":")[0] == "no" else "ink" for rule in path]
-    if colours:
-        colours[-1] = "ok"
     return [
-        Step(_question(rule, words), _answer(rule, words), colour) for rule, colour in zip(path, colours, strict=True)
+        Step(_in_words(question, words), _in_words(answer, words), colour)
+        for question, answer, colour in phrases_of(path)
     ]
+
+
+def phrases_of(path: Sequence[runtime.Rule]) -> list[tuple[Phrase, Phrase, Colour]]:
+    """Returns the question, the answer and its colour of each rule that was tried, for a page in any language.
+
+    >>> phrases_of([tf.runtime.Rule("tf.device", "What was asked for?", "GPU:1")])
+    [(('byScope', {'name': ''}), 'GPU:1', 'ok')]
+    """
+    colours: list[Colour] = ["hot" if rule.answer.partition(":")[0] == "no" else "ink" for rule in path]
+    colours[-1:] = ["ok"] if colours else []
+    return [(_question(rule), _answer(rule), colour) for rule, colour in zip(path, colours, strict=True)]
+
+
+def _in_words(phrase: Phrase, words: Words) -> str:
+    if isinstance(phrase, str):
+        return phrase
+    name, values = phrase
+    return filled(words[name], **{key: _in_words(value, words) for key, value in values.items()})
 
 
 def reason_in_words(reason: runtime.Reason, op: str) -> str:
@@ -143,25 +165,25 @@ def decision(
     return framed(width, y + 14, f"{device}: {reason_text}. {path}", [*marks, *below, *boxes, *foot])
 
 
-def _question(rule: runtime.Rule, words: Words) -> str:
+def _question(rule: runtime.Rule) -> Phrase:
     if rule.rule == "lowest-numbered GPU" and rule.answer == "no":
-        return words["anyGpu"]
+        return "anyGpu", {}
     key = _QUESTIONS.get(rule.rule)
     if key is None:
         return f"{rule.rule}: {rule.question}"
     about = _ABOUT.match(rule.question)
-    return filled(words[key], name=about[1] if about else "")
+    return key, {"name": about[1] if about else ""}
 
 
-def _answer(rule: runtime.Rule, words: Words) -> str:
+def _answer(rule: runtime.Rule) -> Phrase:
     if rule.rule == "soft placement":
-        return words["on"]
+        return "on", {}
     answer, _, devices = rule.answer.partition(": ")
     if answer == "no" and devices:
         first, _, last = devices.partition(" to ")
-        names = filled(words["devices"], first=first, last=last) if last else words.get(devices, devices)
-        return filled(words["notHere"], names=names)
-    return words[rule.answer] if rule.answer in ("yes", "no", "host") else rule.answer
+        names: Phrase = ("devices", {"first": first, "last": last}) if last else devices
+        return "notHere", {"names": ("none", {}) if devices == "none" else names}
+    return (rule.answer, {}) if rule.answer in ("yes", "no", "host") else rule.answer
 
 
 def _texts(step: Step, x: float, y: float) -> tuple[Text, Text]:

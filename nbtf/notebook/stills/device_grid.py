@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from statistics import median
+from typing import NamedTuple
 
 from nbtf.notebook.catalogue import filled
 from nbtf.notebook.stills.decision import Words
 from nbtf.notebook.stills.device_facts import DeviceFacts, MapFacts, short_in_cluster
 from nbtf.notebook.stills.device_rooms import main_op
 from nbtf.notebook.stills.lanes import bytes_in_words
-from nbtf.notebook.stills.marks import Group, Mark, Rectangle, Text
+from nbtf.notebook.stills.marks import Group, Mark, Point, Rectangle, Text
 
 GAP, ROOM = 6.0, 72.0
 """Gap between rooms in rows, and the minimum width of a room, in px."""
@@ -23,14 +24,30 @@ _UNLIKE = 1.5
 """Multiple of the median from which a device is worth mentioning."""
 
 
-def count_per_row(width: float, narrowest: float) -> int:
-    """Returns how many squares or rooms fit side by side.
+class Cells(NamedTuple):
+    """Equal cells in rows: the upper left corner and the width of each, and where the last row ends, in px."""
+
+    corners: list[Point]
+    width: float
+    per_row: int
+    bottom: float
+
+
+def cells(count: int, x: float, y: float, width: float, narrowest: float, height: float = SQUARE) -> Cells:
+    """Returns cells in rows of at most eight, as wide as fits.
 
     Args:
-      width: width of a row, with a gap after each square, in px.
-      narrowest: minimum width of a square, in px.
+      count: number of cells.
+      x: left edge of the rows, in px.
+      y: upper edge of the first row.
+      width: width of a row.
+      narrowest: minimum width of a cell.
+      height: height of a cell.
     """
-    return max(1, min(_PER_ROW, int(width // (narrowest + GAP))))
+    per_row = max(1, min(_PER_ROW, int((width + GAP) // (narrowest + GAP))))
+    across = (width + GAP) / per_row - GAP
+    corners = [(x + at % per_row * (across + GAP), y + at // per_row * (height + GAP)) for at in range(count)]
+    return Cells(corners, across, per_row, y + -(-count // per_row) * (height + GAP) - GAP)
 
 
 def drawn_grid(facts: MapFacts, x: float, y: float, width: float, words: Words) -> tuple[list[Mark], float]:
@@ -43,21 +60,19 @@ def drawn_grid(facts: MapFacts, x: float, y: float, width: float, words: Words) 
       width: width of the grid, in px.
       words: texts of the section `deviceMap`.
     """
-    per_row = count_per_row(width - _LABELS + GAP, _NARROWEST)
-    across = (width - _LABELS + GAP) / per_row - GAP
+    grid = cells(len(facts.cards), x + _LABELS, y, width - _LABELS, _NARROWEST)
     traffic = {card.name: facts.traffic(card.name) for card in facts.cards}
     most_bytes = max(traffic.values(), default=0)
     marks: list[Mark] = []
-    rows = [facts.cards[begin : begin + per_row] for begin in range(0, len(facts.cards), per_row)]
-    for number, row in enumerate(rows):
-        top = y + number * (SQUARE + GAP)
+    for number, begin in enumerate(range(0, len(facts.cards), grid.per_row)):
+        row, corners = facts.cards[begin:][: grid.per_row], grid.corners[begin:]
+        top = corners[0][1]
         total = bytes_in_words(sum(traffic[card.name] for card in row))
         label = filled(words["row"], n=number)
         marks += [Text(x, top + 18, label, size=11, weight=650), Text(x, top + 33, total, "soft", 11)]
-        for column, card in enumerate(row):
-            begin = x + _LABELS + column * (across + GAP)
-            marks.append(drawn_square(card, begin, top, across, traffic[card.name], most_bytes, words))
-    return marks, y + len(rows) * (SQUARE + GAP) - GAP
+        for card, corner in zip(row, corners, strict=False):
+            marks.append(drawn_square(card, *corner, grid.width, traffic[card.name], most_bytes, words))
+    return marks, grid.bottom
 
 
 def drawn_square(

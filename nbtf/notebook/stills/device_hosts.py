@@ -8,7 +8,7 @@ from typing import NamedTuple
 from nbtf.notebook.catalogue import filled
 from nbtf.notebook.stills.decision import Words
 from nbtf.notebook.stills.device_facts import DeviceFacts, MapFacts, host_of
-from nbtf.notebook.stills.device_grid import GAP, SQUARE, count_per_row, drawn_square
+from nbtf.notebook.stills.device_grid import GAP, SQUARE, cells, drawn_square
 from nbtf.notebook.stills.lanes import bytes_in_words
 from nbtf.notebook.stills.marks import Group, Mark, Path, Text
 
@@ -64,8 +64,6 @@ def drawn_hosts(facts: MapFacts, x: float, y: float, width: float, words: Words)
 def _rows(
     facts: MapFacts, hosts: dict[str, list[DeviceFacts]], x: float, y: float, width: float, words: Words
 ) -> tuple[list[Mark], list[float], float]:
-    per_row = count_per_row(width - _LABELS + GAP, _NARROWEST)
-    across = (width - _LABELS + GAP) / per_row - GAP
     most_bytes = max((facts.traffic(card.name) for card in facts.cards), default=0)
     marks: list[Mark] = []
     tops: list[float] = []
@@ -73,29 +71,27 @@ def _rows(
         tops.append(y)
         total = bytes_in_words(sum(facts.traffic(card.name) for card in members))
         marks += [Text(x, y + 18, host or words["here"], size=11, weight=650), Text(x, y + 33, total, "soft", 11)]
-        for at, card in enumerate(members):
-            left, top = x + _LABELS + at % per_row * (across + GAP), y + at // per_row * (SQUARE + GAP)
-            marks.append(drawn_square(card, left, top, across, facts.traffic(card.name), most_bytes, words))
-        y += -(-len(members) // per_row) * (SQUARE + GAP)
+        row = cells(len(members), x + _LABELS, y, width - _LABELS, _NARROWEST)
+        for card, corner in zip(members, row.corners, strict=True):
+            marks.append(drawn_square(card, *corner, row.width, facts.traffic(card.name), most_bytes, words))
+        y = row.bottom + GAP
     return marks, tops, y - GAP
 
 
 def _squares(
     facts: MapFacts, hosts: dict[str, list[DeviceFacts]], x: float, y: float, width: float, words: Words
 ) -> tuple[list[Mark], float]:
-    per_row = count_per_row(width + GAP, _NARROWEST)
-    across = (width + GAP) / per_row - GAP
+    squares = cells(len(hosts), x, y, width, _NARROWEST)
     totals = {host: sum(facts.traffic(card.name) for card in members) for host, members in hosts.items()}
     most_bytes = max(totals.values(), default=0)
     marks: list[Mark] = []
-    for at, (host, members) in enumerate(hosts.items()):
+    for (host, members), corner in zip(hosts.items(), squares.corners, strict=True):
         name = host or words["here"]
         title = f"{name}: {filled(words['gpus'], n=len(members))}, {bytes_in_words(totals[host])}"
-        left, top = x + at % per_row * (across + GAP), y + at // per_row * (SQUARE + GAP)
         tile = DeviceFacts(name, is_lost=all(card.is_lost for card in members))
-        square = drawn_square(tile, left, top, across, totals[host], most_bytes, words)
+        square = drawn_square(tile, *corner, squares.width, totals[host], most_bytes, words)
         marks.append(Group(square.marks, title))
-    return marks, y + -(-len(hosts) // per_row) * (SQUARE + GAP) - GAP
+    return marks, squares.bottom
 
     # Between hosts
 

@@ -11,7 +11,7 @@ from nbtf.notebook.session import Session
 from nbtf.notebook.stills import device_flows
 from nbtf.notebook.stills.decision import Words, drawn_way, is_as_asked, reason_in_words, steps_of
 from nbtf.notebook.stills.device_facts import DeviceFacts, MapFacts, map_facts, short_in_cluster
-from nbtf.notebook.stills.device_grid import GAP, ROOM, count_per_row, drawn_grid, what_is_unlike
+from nbtf.notebook.stills.device_grid import ROOM, cells, drawn_grid, what_is_unlike
 from nbtf.notebook.stills.device_hosts import between_hosts, drawn_hosts
 from nbtf.notebook.stills.device_rooms import COMPACT, HOST, TALL, drawn_host, drawn_room, main_op
 from nbtf.notebook.stills.flow import flowed
@@ -144,18 +144,15 @@ class _Map:
 
     def _rows(self) -> None:
         """Draws compact rooms in rows. Ribbons do not fit between them, so each shows its bytes in and out."""
-        cards, across = self._facts.cards, self._right - _MARGIN + GAP
+        cards = self._facts.cards
         self._is_summed = True
         self._beams()
-        per_row = count_per_row(across, ROOM)
-        room = across / per_row - GAP
+        rooms = cells(len(cards), _MARGIN, self._y, self._right - _MARGIN, ROOM, COMPACT)
         traffic = [self._facts.traffic(card.name) for card in cards]
-        for number, (card, nbytes) in enumerate(zip(cards, traffic, strict=True)):
-            x = _MARGIN + number % per_row * (room + GAP)
-            y = self._y + number // per_row * (COMPACT + GAP)
+        for card, corner, nbytes in zip(cards, rooms.corners, traffic, strict=True):
             share = nbytes / max(1, *traffic)
-            self._marks += drawn_room(card, x, y, room, True, self._words, share)
-        self._y += -(-len(cards) // per_row) * (COMPACT + GAP) - GAP
+            self._marks += drawn_room(card, *corner, rooms.width, True, self._words, share)
+        self._y = rooms.bottom
 
     def _widest(self, widest: float) -> float:
         """Returns the width of the largest flow between cards, if the largest flow of all is `widest` wide."""

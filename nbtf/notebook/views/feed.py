@@ -17,7 +17,7 @@ from nbtf.notebook.card_use import CardUse
 from nbtf.notebook.device_names import device_kind, short
 from nbtf.notebook.holders.holders import holder_names
 from nbtf.notebook.session import Session
-from nbtf.notebook.stills.decision import is_as_asked
+from nbtf.notebook.stills.decision import is_as_asked, phrases_of
 from nbtf.notebook.stills.stacks import FAMILIES, family_of
 from nbtf.notebook.tables import one_line
 from nbtf.notebook.views import chunks, history, scopes, steps
@@ -328,11 +328,11 @@ def _compiling() -> str:
     return ", ".join(dict.fromkeys(short(kernel.device) for kernel in runtime.compiling()))
 
 
-def _path_elsewhere(counts: Mapping[str, list[Count]]) -> list[list[str]]:
+def _path_elsewhere(counts: Mapping[str, list[Count]]) -> list[Any]:
     """Returns the rules that moved the largest number of ops away from the device they requested."""
     elsewhere = (row for name, rows in counts.items() for row in rows if not is_as_asked(row[2], name))
     _, _, reason = max(elsewhere, key=lambda row: row[1], default=("", 0, runtime.Reason("")))
-    return [list(rule) for rule in reason.path]
+    return [[question, answer, colour] for question, answer, colour in phrases_of(reason.path)]
 
 
 def _work(counts: list[Count], seconds: Mapping[tuple[str, runtime.Reason], float], last: str | None) -> State:

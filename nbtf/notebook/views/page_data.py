@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nbtf import runtime
-from nbtf.notebook.stills.decision import is_as_asked, reason_in_words
+from nbtf.notebook.stills.decision import is_as_asked, phrases_of, reason_in_words
 from nbtf.notebook.stills.device_facts import DeviceFacts, MapFacts
 from nbtf.notebook.stills.lanes import bytes_in_words, shape_of
 from nbtf.notebook.stills.schedule import SHORTEST_OP, SMALLEST_COPY, Pieces, Schedule, Work
@@ -98,7 +98,7 @@ def map_data(facts: MapFacts) -> dict[str, Any]:
         "constants": facts.constants,
         "smallCopies": facts.small_copies,
         "simulated": any(card.is_simulated for card in facts.cards),
-        "path": [tuple(rule) for rule in facts.surprise[1].reason.path] if facts.surprise else [],
+        "path": phrases_of(facts.surprise[1].reason.path) if facts.surprise else [],
     }
 
 

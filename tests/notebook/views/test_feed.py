@@ -173,7 +173,7 @@ def test_small_copies_and_what_ran_elsewhere_than_asked_are_told(shell: Shell, f
 
     room = device(state, "GPU:0")
     assert ["AddV2", "StridedSlice"] == [room["counts"][row][0] for row in room["elsewhere"]]
-    assert ["tf.device", "GPU:7"] == [state["path"][0][0], state["path"][0][2]]
+    assert [("byScope", {"name": ""}), "GPU:7", "ink"] == state["path"][0]
     assert ([["CPU:0", "GPU:1", 1, 4]], ["GPU:1", "GPU:0"]) == (state["small"], state["copies"][-1][:2])
 
 

@@ -1,4 +1,4 @@
-"""Does the page draw the device map as the still does?"""
+"""Does the page draw the device map as the still does, in the words of its own language?"""
 
 from __future__ import annotations
 
@@ -13,11 +13,13 @@ import pytest
 
 import nbtf as tf
 from nbtf.notebook import catalogue
+from nbtf.notebook.stills.decision import phrases_of, steps_of
 from nbtf.notebook.stills.device_facts import DeviceFacts, Flow, MapFacts, OpCount, map_facts
 from nbtf.notebook.stills.device_map import device_map
 from nbtf.notebook.views import esm
 from nbtf.notebook.views.page_data import map_data
 from tests.machines import cluster, machine
+from tests.notebook.stills.test_decision import WAYS
 from tests.notebook.stills.test_device_map import DEVICES, WIDTHS, recorded
 from tests.notebook.stills.test_timeline import RECORDED
 from tests.notebook.views.test_page import assert_same
@@ -80,17 +82,22 @@ def of_cluster(hosts: int) -> MapFacts:
     return dataclasses.replace(facts, flows=tuple(flows), ops=7, constants=2, small_copies=1)
 
 
-def drawn(facts: MapFacts, tmp_path: Path, language: str) -> list[dict[str, Any]]:
-    """The pictures of the page's program, one for each width."""
-    program = esm.joined(esm.in_order("map_picture", "picture"))
+def evaluated(module: str, value: str, tmp_path: Path, language: str) -> Any:
+    """The value of an expression in the page's program, in a language."""
+    program = esm.joined(esm.in_order(module, "picture"))
     words = catalogue.translation(language, catalogue.sections_in(program))
-    pictures = f"{json.dumps(WIDTHS)}.map((width) => mapPicture(facts, width))"
-    begin = f"useWords({json.dumps(words)});\nconst facts = {json.dumps(map_data(facts))};\n"
     file = tmp_path / "map.mjs"
-    file.write_text(f"{program}\n{begin}console.log(JSON.stringify({pictures}));\n", encoding="utf-8")
+    text = f"{program}\nuseWords({json.dumps(words)});\nconsole.log(JSON.stringify({value}));\n"
+    file.write_text(text, encoding="utf-8")
     ran = subprocess.run(["node", str(file)], capture_output=True, text=True, check=False)
     assert ran.returncode == 0, ran.stderr
     return json.loads(ran.stdout)
+
+
+def drawn(facts: MapFacts, tmp_path: Path, language: str) -> list[dict[str, Any]]:
+    """The pictures of the page's program, one for each width."""
+    pictures = f"{json.dumps(WIDTHS)}.map((width) => mapPicture({json.dumps(map_data(facts))}, width))"
+    return evaluated("map_picture", pictures, tmp_path, language)
 
 
 def flat(picture: dict[str, Any]) -> dict[str, Any]:
@@ -119,3 +126,16 @@ def test_page_draws_the_marks_of_the_still(
     for width, picture in zip(WIDTHS, drawn(facts, tmp_path, language), strict=True):
         assert_same(device_map(facts, width), flat(picture))
         assert len(picture["marks"]) > 3
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_page_words_each_rule_as_the_still_does(language: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(catalogue.VARIABLE, language)
+    unknown = [
+        tf.runtime.Rule("a new rule", "From here to there?", answer) for answer in ("no: none", "no: 1 to 2", "")
+    ]
+    paths = [reason.path for _, reason in WAYS] + [unknown]
+
+    worded = evaluated("decision", f"{json.dumps(list(map(phrases_of, paths)))}.map(stepsOf)", tmp_path, language)
+
+    assert [[step._asdict() for step in steps_of(path)] for path in paths] == worded

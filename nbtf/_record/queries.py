@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 import numpy as np
 
 from nbtf._devices.sites import NO_PLACE, Site
+from nbtf._garbage import collector_paused
 from nbtf._record.events import Allocated, Copied, Event, Freed, OpExecuted, OpPlaced, Reason
 from nbtf._record.memory import site_of_label
-from nbtf._record.rows import SUBJECT, EventSubject, Row, note_of_event, place_of
+from nbtf._record.rows import SUBJECT, EventSubject, OpSubject, Row, note_of_event, place_of
 from nbtf._record.table import Block, Facts
 from nbtf._record.table import Fact as RowFact
 
@@ -47,7 +48,8 @@ class Fact(NamedTuple):
 class Work(NamedTuple):
     """Ops that ran and copies, in event order: for each its number, its times in seconds, and its kind.
 
-    `start` is as in the event, or nan if the time was measured. `fact` is an index into `facts`.
+    `start` is as in the event, or nan if the time was measured. `time` is the end, in seconds since the epoch, and
+    `call_time` that of the call, or nan if it is unknown. `fact` is an index into `facts`.
 
     >>> with tf.runtime.recording() as record:
     ...     c = tf.add(1.0, 2.0)
@@ -61,6 +63,7 @@ class Work(NamedTuple):
     start: Numbers
     seconds: Numbers
     time: Numbers
+    call_time: Numbers
     fact: Integers
 
     def between(self, first: int, last: int) -> Work:
@@ -85,10 +88,13 @@ class Work(NamedTuple):
         >>> len(work.at(slice(1)).seq)
         1
         """
-        return Work(self.facts, self.seq[rows], self.start[rows], self.seconds[rows], self.time[rows], self.fact[rows])
+        times = self.start[rows], self.seconds[rows], self.time[rows], self.call_time[rows]
+        return Work(self.facts, self.seq[rows], *times, self.fact[rows])
 
 
-_WORK = np.dtype([("seq", "i8"), ("start", "f8"), ("seconds", "f8"), ("time", "f8"), ("fact", "i8")])
+_WORK = np.dtype(
+    [("seq", "i8"), ("start", "f8"), ("seconds", "f8"), ("time", "f8"), ("call_time", "f8"), ("fact", "i8")]
+)
 
 
 class _Columns:
@@ -105,12 +111,9 @@ class _Columns:
         """Adds the work in a block."""
         rows: Any = block.rows
         facts: Any = block.facts
-        first_rows = np.full(len(facts), len(rows))
-        first_rows[rows["fact"][::-1]] = np.arange(len(rows))[::-1]
         positions, own_starts, own_seconds = np.full(len(facts), -1), *np.full((2, len(facts)), nan)
         is_modelled, is_at_end, is_stamped = np.zeros((3, len(facts)), bool)
-        for number in first_rows.argsort(kind="stable")[: np.count_nonzero(first_rows < len(rows))].tolist():
-            row = block.row(int(first_rows[number]), facts)
+        for number, row in block.first_rows():
             key = id(row[SUBJECT]), id(facts[number][1])
             if key not in self._positions:
                 self._positions[key] = self._take_fact(row)
@@ -125,6 +128,7 @@ class _Columns:
         table, fact, row_seconds = np.empty(len(rows), _WORK), rows["fact"], rows["seconds"]
         is_set = ~np.isnan(row_seconds)
         table["fact"], table["time"] = positions[fact], rows["time"]
+        table["call_time"] = np.where(rows["began"] > 0.0, rows["began"], nan)
         table["seq"] = np.where(is_at_end[fact], rows["number"], rows["first"])
         table["start"] = np.where(is_modelled[fact] & is_set, row_seconds, own_starts[fact])
         table["start"] = np.where(is_stamped[fact], rows["began"], table["start"])
@@ -139,6 +143,9 @@ class _Columns:
         """Adds the facts of all rows with the subject and call site of this one; returns the index of the last one."""
         subject, reason, position = row[SUBJECT], None, -1
         events: Sequence[Any] = subject.events(row)
+        if isinstance(subject, OpSubject):
+            self.facts.append(Fact(events[-1], subject.reason))
+            return len(self.facts) - 1
         for event in events:
             if isinstance(event, OpPlaced):
                 reason = event.reason
@@ -159,8 +166,9 @@ class _Columns:
         table = table[table["seq"].argsort(kind="stable")]
         is_used = np.bincount(table["fact"], minlength=len(self.facts)) > 0
         facts = tuple([self.facts[at] for at in np.flatnonzero(is_used).tolist()])
-        seq, start, seconds, time = [table[name].copy() for name in ("seq", "start", "seconds", "time")]
-        return Work(facts, seq, start, seconds, time, (np.cumsum(is_used) - 1)[table["fact"]])
+        start, seconds, time, calls = [table[name].copy() for name in ("start", "seconds", "time", "call_time")]
+        fact = (np.cumsum(is_used) - 1)[table["fact"]]
+        return Work(facts, table["seq"].copy(), start, seconds, time, calls, fact)
 
 
 def _messages(row: Any, offsets: Sequence[tuple[float, float]], numbers: Sequence[int], last: int) -> Any:
@@ -173,6 +181,7 @@ def _messages(row: Any, offsets: Sequence[tuple[float, float]], numbers: Sequenc
         seconds,
         row["time"],
     )
+    table["call_time"] = nan
     table["fact"] = last + 1 + np.arange(-len(numbers), 0)
     return table
 
@@ -180,9 +189,10 @@ def _messages(row: Any, offsets: Sequence[tuple[float, float]], numbers: Sequenc
 def work_of(blocks: Iterable[Block], first: int = 0) -> Work:
     """Returns the work of blocks from event number `first` on."""
     columns = _Columns()
-    for block in blocks:
-        columns.take(block)
-    return columns.work(first)
+    with collector_paused():
+        for block in blocks:
+            columns.take(block)
+        return columns.work(first)
 
 
 def work_of_events(events: Iterable[Event]) -> Work:
@@ -284,16 +294,21 @@ def _site(fact: RowFact) -> Site:
 
 def levels_of(blocks: Iterable[Block]) -> Levels:
     """Returns each device's memory level after every event that changed it."""
-    tables_of: dict[str, list[Any]] = {}
+    tables: dict[str, list[Any]] = {}
     for block in blocks:
         entries, facts = block.entries, block.facts
         pools = np.array([fact[1] if fact[SUBJECT].is_entry else 0 for fact in facts], np.int64)[entries["fact"]]
-        owners = np.array([fact[SUBJECT].holder if fact[SUBJECT].is_entry else "" for fact in facts])[entries["fact"]]
-        table = np.stack((entries["number"], entries["in_use"], pools))
-        for device in dict.fromkeys(owners.tolist()):
-            tables_of.setdefault(device, []).append(table[:, owners == device])
-    tables = {device: np.concatenate(each, 1) for device, each in tables_of.items()}
-    return {device: tuple(table[:, table[0].argsort(kind="stable")]) for device, table in tables.items()}
+        numbers: dict[str, int] = {}
+        holders = [fact[SUBJECT].holder if fact[SUBJECT].is_entry else "" for fact in facts]
+        owners = np.array([numbers.setdefault(holder, len(numbers)) for holder in holders], np.int64)[entries["fact"]]
+        order = owners.argsort(kind="stable")
+        table = np.stack((entries["number"], entries["in_use"], pools))[:, order]
+        ends = owners[order].searchsorted(np.arange(len(numbers)), side="right")
+        for holder, columns in zip(numbers, np.split(table, ends[:-1], axis=1), strict=True):
+            if columns.size:
+                tables.setdefault(holder, []).append(columns)
+    levels = {device: np.concatenate(columns, 1) for device, columns in tables.items()}
+    return {device: tuple(table[:, table[0].argsort(kind="stable")]) for device, table in levels.items()}
 
 
 def levels_of_events(events: Iterable[Event]) -> Levels:

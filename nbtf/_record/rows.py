@@ -110,7 +110,7 @@ def row_of_mark(subject: Subject) -> Row:
 class OpSubject(Subject):
     """An op that ran on a device with inputs of certain shapes; `runner` is None if it failed."""
 
-    __slots__ = ("_arguments", "count", "device", "devices", "lanes", "outputs", "pieces", "reason")
+    __slots__ = ("_arguments", "_outputs", "count", "device", "devices", "lanes", "pieces", "reason")
     reported = 1
     is_op = True
 
@@ -124,22 +124,39 @@ class OpSubject(Subject):
         dtypes: Any = (),
         input_shapes: Sequence[tuple[int, ...]] | None = None,
         input_dtypes: Sequence[Any] = (),
+        seconds: float | None = None,
     ) -> None:
-        """Stores shapes and dtypes of the results: in tuples, unless there is exactly one result."""
+        """Stores shapes and dtypes of the results: in tuples, unless there is exactly one result.
+
+        `seconds` is the modelled duration if the caller knows it; None computes it.
+        """
         self._arguments = op, device, reason, runner, shapes, dtypes, input_shapes, input_dtypes
         self.device, self.reason, self.devices = device, reason, (device.name,)
-        outputs = [*zip(shapes, dtypes, strict=True)] if dtypes.__class__ is tuple else [(shapes, dtypes)]
-        self.outputs = tuple([OutputSpec(shape, dtype.name, nbytes_of(shape, dtype)) for shape, dtype in outputs])
+        self._outputs: tuple[OutputSpec, ...] | None = None
         self.count = 1 if runner is None else 2
         self.pieces = None if runner is None or op.shares_memory else _own_pieces(runner)
         self.lanes = None
         if input_shapes is not None and runner is not None and runner.models_time:
-            inputs = list(zip(input_shapes, input_dtypes, strict=False))  # without inputs, the result decides placement
-            self.lanes = (device.name,), runner.time_of(op, inputs, outputs, 0.0)[0]
+            if seconds is None:
+                inputs = list(
+                    zip(input_shapes, input_dtypes, strict=False)
+                )  # without inputs, the result decides placement
+                seconds = runner.time_of(op, inputs, _pairs(shapes, dtypes), 0.0)[0]
+            self.lanes = self.devices, seconds
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Returns how to create it again."""
-        return type(self), self._arguments
+        """Returns how to create it again, without computing the duration again."""
+        return type(self), (*self._arguments, None if self.lanes is None else self.lanes[1])
+
+    @property
+    def outputs(self) -> tuple[OutputSpec, ...]:
+        """Shapes, dtypes and sizes of the results."""
+        outputs = self._outputs
+        if outputs is None:
+            pairs = _pairs(*self._arguments[4:6])
+            outputs = tuple([OutputSpec(shape, dtype.name, nbytes_of(shape, dtype)) for shape, dtype in pairs])
+            self._outputs = outputs
+        return outputs
 
     def events(self, row: Row, start: float | None = None) -> Sequence[Event]:
         """Returns its placement and its end."""
@@ -151,6 +168,11 @@ class OpSubject(Subject):
             return [placed]
         timed = runner.time_of(op, (), (), seconds) if self.lanes is None else (self.lanes[1], "modelled")
         return [placed, _executed((op.type, device.name, self.outputs, *timed, last, now, *site_fields, start))]
+
+
+def _pairs(shapes: Any, dtypes: Any) -> list[tuple[Any, Any]]:
+    """Returns shape and dtype of each result; see `OpSubject`."""
+    return [*zip(shapes, dtypes, strict=True)] if dtypes.__class__ is tuple else [(shapes, dtypes)]
 
 
 class LateOpSubject(OpSubject):
@@ -334,14 +356,15 @@ def note_of_copy(
     seconds: float,
     call_site: CallSite,
     pinned: bool | None = None,
+    began_at: float = 0.0,
 ) -> Row:
-    """Returns the row of a finished copy."""
+    """Returns the row of a finished copy; `began_at` is when the program began to wait for it, 0 if it did not wait."""
     arguments = source, target, copy_kind, nbytes, pinned
     subject: CopySubject = _subject_of(arguments, CopySubject, *arguments)
     first = next_number() - 1
     entries = None if subject.pieces is None else subject.pieces.entries([OutputSpec((), "", nbytes)], call_site)
     number = first + 1 if entries is None else next_number()  # entries have the time of the next row
-    return subject, number, time(), call_site, first, 0.0, seconds, entries
+    return subject, number, time(), call_site, first, began_at, seconds, entries
 
 
 class EventSubject(Subject):

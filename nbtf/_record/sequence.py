@@ -10,11 +10,12 @@ from typing import Any, SupportsIndex, cast, overload
 
 import numpy as np
 
+from nbtf._garbage import collector_paused
 from nbtf._locks import computed_once
 from nbtf._record.density import Densities
 from nbtf._record.events import Event
-from nbtf._record.queries import Levels, Work, levels_of, work_of
-from nbtf._record.table import Block, Integers
+from nbtf._record.queries import Levels, Lines, Work, levels_of, lines_of, work_of
+from nbtf._record.table import Block, Fact, Integers
 
 _SEQ = attrgetter("seq")
 
@@ -68,6 +69,7 @@ class Kept:
         """Number of events that are kept."""
         self._left_out = total - self.length
         self._memory: dict[str, list[Event]] = {}
+        self._facts: list[list[Fact]] = []
 
     def last_events(self, limit: int | None = None) -> Events:
         """Returns the last events; None returns all that are kept."""
@@ -96,17 +98,29 @@ class Kept:
     @computed_once
     def work(self) -> Work:
         """Everything that ran, in columns, without creating the events."""
-        return work_of(self.blocks, self.first)
+        return work_of(self._read(), self.first)
 
     @computed_once
     def levels(self) -> Levels:
         """Each device's memory level after every event that changed it."""
-        return levels_of(self.blocks)
+        return levels_of(self._read())
+
+    @computed_once
+    def lines(self) -> Lines:
+        """The program lines that caused the events."""
+        return lines_of(self._read())
+
+    def _read(self) -> Sequence[Block]:
+        """Returns the blocks. Their facts stay unpacked as long as this exists, because queries share them."""
+        if not self._facts:
+            with collector_paused():
+                self._facts = [block.facts for block in self.blocks]
+        return self.blocks
 
     def memory_of(self, device: str) -> Sequence[Event]:
         """Returns the memory events of a simulated GPU, given by its full name."""
         if device not in self._memory:
-            events = chain.from_iterable(block.memory_events(device=device) for block in self.blocks)
+            events = chain.from_iterable(block.memory_events(device=device) for block in self._read())
             self._memory[device] = sorted([event for event in events if event.seq >= self.first], key=_SEQ)
         return self._memory[device]
 

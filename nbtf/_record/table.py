@@ -10,6 +10,7 @@ from itertools import chain
 from math import nan
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
+from weakref import ref
 
 import numpy as np
 
@@ -172,6 +173,14 @@ class Block:
         """Returns one row, without its start on the modelled clock, given the facts of the block."""
         return next(self._rows(self.rows[at : at + 1], facts))[0]
 
+    def first_rows(self) -> Iterator[tuple[int, Row]]:
+        """Yields the index of each fact of a row, and the first such row, in the order of the rows."""
+        numbers = self.rows["fact"]
+        used, positions = np.unique(numbers, return_index=True)
+        order = positions.argsort(kind="stable")
+        rows = self._rows(self.rows[positions[order]], self.facts)
+        yield from zip(used[order].tolist(), (row for row, _ in rows), strict=True)
+
     def _rows(self, rows: Any, facts: Any) -> Iterator[tuple[Row, float | None]]:
         """Yields rows, each with its start on the modelled clock."""
         for fact, number, first, time, began_at, seconds in rows.tolist():
@@ -276,10 +285,16 @@ class _Unpacker(pickle.Unpickler):
         return self._objects[pid]
 
 
-class _Packed:
-    """Facts as bytes, and the objects that they refer to."""
+class _UnpackedFacts(list[Fact]):
+    """Facts that were stored as bytes. Unlike a list, it can be referred to weakly."""
 
-    __slots__ = ("_bytes", "_objects")
+    __slots__ = ("__weakref__",)
+
+
+class _Packed:
+    """Facts as bytes, and the objects that they refer to. Readers share the facts while any of them keeps them."""
+
+    __slots__ = ("_bytes", "_objects", "_unpacked")
 
     def __init__(self, facts: list[Fact]) -> None:
         file = BytesIO()
@@ -287,6 +302,11 @@ class _Packed:
         packer = _Packer(file, [*{id(site): site for site in sites if site is not None}.values()])
         packer.dump(facts)
         self._bytes, self._objects = zlib.compress(file.getvalue(), 1), tuple(packer.objects)
+        self._unpacked: ref[_UnpackedFacts] | None = None
 
     def facts(self) -> list[Fact]:
-        return _Unpacker(BytesIO(zlib.decompress(self._bytes)), self._objects).load()
+        facts = None if self._unpacked is None else self._unpacked()
+        if facts is None:
+            facts = _UnpackedFacts(_Unpacker(BytesIO(zlib.decompress(self._bytes)), self._objects).load())
+            self._unpacked = ref(facts)
+        return facts

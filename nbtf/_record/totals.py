@@ -17,7 +17,6 @@ from nbtf._record.queries import (
     Lines,
     Work,
     levels_of_events,
-    lines_of,
     lines_of_events,
     work_of_events,
 )
@@ -173,9 +172,7 @@ class Snapshot(NamedTuple):
         >>> len(record.snapshot().lines().sites)
         1
         """
-        if isinstance(self.events, Events):
-            return lines_of(self.events.recording.blocks)
-        return lines_of_events(self.events)
+        return self.events.recording.lines if isinstance(self.events, Events) else lines_of_events(self.events)
 
     def memory_of(self, device: str) -> Sequence[Event]:
         """Returns the kept memory events of a simulated GPU, without creating the other events.

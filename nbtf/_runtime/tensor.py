@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from time import time
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
@@ -168,11 +169,14 @@ class Tensor(Buffer, Operators["Tensor"], metaclass=_SymbolicToo):
     def _host_copy(self) -> np.ndarray[Any, Any]:
         if self._host:
             return self._array.copy()
-        array = self._device.get(self)
-        if not self._device.on_host and CURRENT.context.observers.listening:
-            context = CURRENT.context
-            note = note_of_copy(self._device, context.host, "read", array.nbytes, 0.0, find_call_site(part_of(SCOPE())))
-            context.observers.take(note)
+        device, context = self._device, CURRENT.context
+        if device.on_host or not context.observers.listening:
+            return device.get(self)
+        began_at = time()
+        array = device.get(self)
+        call_site = find_call_site(part_of(SCOPE()))
+        note = note_of_copy(device, context.host, "read", array.nbytes, 0.0, call_site, began_at=began_at)
+        context.observers.take(note)
         return array
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:

@@ -198,7 +198,8 @@ def ran(events: Sequence[Event]) -> list[tuple[Any, ...]]:
 def columns_of(work: Work) -> list[tuple[Any, ...]]:
     """The same, read from columns."""
     rows: list[tuple[Any, ...]] = []
-    for seq, start, seconds, now, number in zip(*[column.tolist() for column in work[1:]], strict=True):
+    for seq, start, seconds, now, call_time, number in zip(*[column.tolist() for column in work[1:]], strict=True):
+        assert isnan(call_time) or call_time <= now
         event, reason = work.facts[number]
         times = {} if isinstance(event, OpPlaced) else {"start": None if isnan(start) else start, "seconds": seconds}
         rows.append((*seen(event._replace(seq=seq, time=now, **times)), reason))

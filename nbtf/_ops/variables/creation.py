@@ -8,7 +8,7 @@ from enum import Enum
 from typing import Any, TypeVar
 
 from nbtf._devices.base import Buffer
-from nbtf._locks import new_lock
+from nbtf._locks import Lock, new_lock
 from nbtf._ops.variables.resource import AssignVariableOp, VarHandleOp
 from nbtf._runtime.blocks import within
 from nbtf._runtime.context import CURRENT
@@ -116,7 +116,7 @@ def beside(variable: Any) -> Generator[None]:
 
 def begin(variable: Any) -> None:
     """Prepares a new variable for updates by several threads."""
-    variable._lock, variable._updating = new_lock(), False
+    variable._lock, variable._updating = new_lock(), []
 
 
 def alone(update: Callable[[], T], *variables: Any) -> T:
@@ -124,16 +124,19 @@ def alone(update: Callable[[], T], *variables: Any) -> T:
 
     Readers do not wait: they see either the old value or the new one.
     """
-    if not variables:
+    locks: list[Lock] = []
+    marks = [True]  # all variables share them, so that one instruction removes them, which an interrupt cannot split
+    try:
+        for variable in sorted(variables, key=id):
+            variable._lock.acquire()
+            locks.append(variable._lock)
+            if not variable._updating:  # an observer of the update may itself update variables
+                variable._updating = marks
         return update()
-    first, *later_variables = sorted(variables, key=id)
-    with first._lock:
-        was_updating = first._updating  # an observer of the update may itself update variables
-        try:
-            first._updating = True
-            return alone(update, *later_variables)
-        finally:
-            first._updating = was_updating
+    finally:
+        del marks[:]
+        for lock in locks:
+            lock.release()
 
 
 def _check_arguments(

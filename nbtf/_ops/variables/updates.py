@@ -35,7 +35,7 @@ class VariableUpdates(VariableParts):
     _dtype: DType
     _lock: Lock
     """The lock for updates on the road."""
-    _updating: bool
+    _updating: list[bool]
     """Whether an update is running on the road, which closes the lane."""
     _seq: int = 0
     _name: str

@@ -93,7 +93,7 @@ function blockMarks(scene, op, lane, scale) {
   const title = width >= TITLED ? `${type}, ${lane.name}: ${durationWords(seconds[op])}` : "";
   const edge = { stroke: width > 3 ? "paper" : "", strokeWidth: 0.8 };
   const block = rectangle(x, lane.y, width, lane.height, token, { ...edge, title, data: { op } });
-  const name = width >= NAMED ? fitted(type.slice(type.lastIndexOf(":") + 1), width - 8, 11, 600, true) : ""; // without its library
+  const name = width >= NAMED ? fitted(type.split("::").at(-1), width - 8, 11, 600, true) : ""; // without its library
   if (!name) return [block];
   const shape = width >= SHAPED && lane.height >= TWO_LINES && widthOf(whole, 11, 400, true) <= width - 8 ? whole : "";
   const ink = { fill: textOn(token), size: 11, mono: true };

@@ -8,7 +8,7 @@ import { shareOf, withSums } from "./timeline_sums.js";
 const CONSTANT_OP = "_EagerConst";
 
 // The order of tokens in a column of a lane, from below.
-export const BUSY_TOKENS = ["bwd", "cpyf", "fwd", "mov", "py", "tmp", "upd", "wgt"];
+export const BUSY_TOKENS = ["bwd", "cpyf", "fwd", "hot", "mov", "py", "tmp", "upd", "wgt"];
 export const COPY_TOKEN = BUSY_TOKENS.indexOf("cpyf");
 
 // Unpacks Python's data. `lanes` have `first` and `last` of their ops, which are in order, and `copies`, the numbers of theirs.
@@ -200,6 +200,7 @@ export function spanOfStop(scene, { op, copy }) {
 export function sameStop(scene, chosen, other) {
   const [columns, number, numbers] = chosen.op === undefined ? [scene.copies, chosen.copy, other.copies.seq] : [scene.ops, chosen.op, other.ops.seq];
   const seq = columns.seq?.[number];
+  if (seq === undefined || !numbers) return other.longest; // pieces of a long recording have no numbers
   if (chosen.op === undefined) return numbers.includes(seq) ? { copy: numbers.indexOf(seq) } : other.longest;
   const { name } = scene.lanes[laneOf(scene, chosen)];
   const lane = other.lanes.find((each) => each.name === name);

@@ -17,6 +17,7 @@ import { rowsOfWindow } from "./timeline_table.js";
 import { matchBeside, matchNumber, searched } from "./timeline_search.js";
 import { WORDS, fill, listed } from "./words.js";
 
+const HOST_TIME = "hostTime"; // the name of the host's clock
 const ZOOM = 1.5;
 const PAN = 0.1;
 const LEAST_WINDOW = 1e-9; // seconds
@@ -39,7 +40,8 @@ class TimelineView {
     this.svg = drawing();
     this.stage = h("div", null);
     this.cursor = h("div", { class: "nbtf-time-cursor", "aria-hidden": "true", hidden: "" });
-    this.clocks = [timelineScene(data), ...(data.hostTime ? [timelineScene(data.hostTime)] : [])];
+    this.clocks = [timelineScene(data), ...(data.hostTime?.ops ? [timelineScene(data.hostTime)] : [])];
+    this.hasHostTime = Boolean(data.hostTime);
     this.useScene(this.clocks[0]);
     this.build(root);
   }
@@ -56,11 +58,21 @@ class TimelineView {
     this.stage.replaceChildren(...this.lanes, this.scroll.node);
   }
 
-  // Changes between the clock of the devices and that of the host.
+  // Changes between the clock of the devices and that of the host, which the kernel draws on request if the recording is long.
   changeClock() {
     const [devices, host] = this.clocks;
-    this.useScene(this.scene === host ? devices : host);
-    this.hostTime.setAttribute("aria-pressed", String(this.scene === host));
+    if (this.scene !== devices || host) return this.useClock(this.scene === devices ? host : devices);
+    if (this.asksForClock || !this.ui.ask) return;
+    this.asksForClock = true;
+    this.ui.ask({ what: "timeline", clock: HOST_TIME, from: 0, to: Number.MAX_VALUE, lanes: [0, LANES_IN_SIGHT] }).then((data) => {
+      this.clocks[1] = timelineScene(data);
+      this.useClock(this.clocks[1]);
+    }, () => {}).finally(() => (this.asksForClock = false));
+  }
+
+  useClock(scene) {
+    this.useScene(scene);
+    this.hostTime.setAttribute("aria-pressed", String(scene.clock === HOST_TIME));
     if (this.search) this.search = { ...this.search, ...searched(this.scene, this.search.text, WORDS.timeline) };
     this.ui.changed();
   }
@@ -79,7 +91,7 @@ class TimelineView {
     this.selected = new RangePanel({ zoom: () => this.zoomToRange(), clear: () => this.select(null) });
     this.rangeHandles = ["from", "to"].map((side) => this.rangeEdge(side));
     this.hostTime = tool(said.hostTime, said.hostTime, () => this.changeClock(), { "aria-pressed": "false", title: said.hostHonest });
-    this.hostTime.hidden = this.clocks.length < 2;
+    this.hostTime.hidden = !this.hasHostTime;
     this.time = h(
       "div",
       { class: "nbtf-time", role: "group", tabindex: "-1", "aria-label": said.title, onclick: (event) => this.choose(event), onpointerdown: (event) => this.dragFrom(event) },
@@ -246,7 +258,8 @@ class TimelineView {
 
   // A page has the visible part of a long recording, and columns for the rest; it requests more when those are too coarse.
   askForDetail() {
-    const { detail } = this.scene;
+    const { scene } = this;
+    const { detail } = scene;
     const { from, to } = this.window;
     if (!detail || this.asked || !this.ui.ask) return;
     const [first, count] = detail.lanes;
@@ -256,7 +269,7 @@ class TimelineView {
     this.asked = true;
     setTimeout(() => {
       const { first, count } = this.scroll.inSight ?? { first: 0, count: LANES_IN_SIGHT };
-      this.ui.ask({ what: "timeline", ...this.window, lanes: [first, count] }).then((data) => this.renew(data), () => {}).finally(() => (this.asked = false));
+      this.ui.ask({ what: "timeline", clock: scene.clock, ...this.window, lanes: [first, count] }).then((data) => this.scene === scene && this.renew(data), () => {}).finally(() => (this.asked = false));
     }, ASK_AFTER);
   }
 
@@ -265,7 +278,9 @@ class TimelineView {
     const chosen = this.chosen && spanOfStop(this.scene, this.chosen)[0];
     const isOp = this.chosen?.op !== undefined;
     const lane = isOp && this.scene.lanes.findIndex(({ first, last }) => first <= this.chosen.op && this.chosen.op < last);
-    this.scene = this.ui.shared.scene = timelineScene(data);
+    const scene = timelineScene(data);
+    this.clocks = this.clocks.map((each) => (each === this.scene ? scene : each));
+    this.scene = this.ui.shared.scene = scene;
     if (this.search) this.search = { ...this.search, ...searched(this.scene, this.search.text, WORDS.timeline) };
     const columns = isOp ? this.scene.ops : this.scene.copies;
     const at = columns.start.findIndex((start, number) => start === chosen && (isOp ? isOpOf(this.scene, lane, number) : !copyIsFolded(this.scene, number)));
@@ -336,7 +351,7 @@ class TimelineView {
       "+": nearer, "=": nearer, "-": farther, w: nearer, s: farther, a: back, d: on, Home: () => this.showAll(),
       ArrowUp: nearer, ArrowDown: farther, ArrowLeft: back, ArrowRight: on,
       "shift+ArrowLeft": () => this.extendRange(-PAN * wide), "shift+ArrowRight": () => this.extendRange(PAN * wide),
-      m: () => this.selectChosen(), h: () => this.clocks[1] && this.changeClock(), f: () => this.zoomToRange(), "/": () => this.filter.focus(),
+      m: () => this.selectChosen(), h: () => this.hasHostTime && this.changeClock(), f: () => this.zoomToRange(), "/": () => this.filter.focus(),
     };
     if (this.range) actions.Escape = () => this.select(null);
     else if (this.search) actions.Escape = () => this.clearSearch();
@@ -474,7 +489,7 @@ class TimelineView {
     if (this.sums || !this.ui.ask) return;
     clearTimeout(this.sumDue);
     this.sumDue = setTimeout(() => {
-      this.ui.ask({ what: "range", ...range }).then((sums) => this.range === range && this.selected.show(range, sums), () => {});
+      this.ui.ask({ what: "range", clock: this.scene.clock, ...range }).then((sums) => this.range === range && this.selected.show(range, sums), () => {});
     }, ASK_AFTER);
   }
 

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nbtf import runtime
+from nbtf._garbage import collector_paused
 from nbtf._locks import computed_once
 from nbtf._own_name import own_name
 from nbtf.notebook.device_names import in_order
@@ -23,7 +24,10 @@ SHORTEST_OP = 2e-8
 """Ops shorter than this, in seconds, are not drawn individually."""
 
 CONSTANT = "_EagerConst"
-MODELLED, MEASURED = "modelled", "measured"
+MODELLED, MEASURED, HOST_TIME = "modelled", "measured", "hostTime"
+"""The names of clocks; see `host_time.py` for the last one."""
+WAIT = "wait"
+"""The phase of a program that waits for a device's result."""
 
 
 class Work(NamedTuple):
@@ -46,9 +50,14 @@ class Work(NamedTuple):
         return self.start + self.seconds
 
     @property
+    def shortest(self) -> float:
+        """The seconds from which on it is drawn individually."""
+        return inf if self.op == CONSTANT else SHORTEST_OP
+
+    @property
     def folded(self) -> bool:
         """Whether it is not drawn individually."""
-        return self.op == CONSTANT or self.seconds < SHORTEST_OP
+        return self.seconds < self.shortest
 
 
 class Transfer(NamedTuple):
@@ -68,9 +77,14 @@ class Transfer(NamedTuple):
         return self.start + self.seconds
 
     @property
+    def shortest(self) -> float:
+        """The seconds from which on it is drawn individually: its size decides."""
+        return inf if self.nbytes < SMALLEST_COPY else 0.0
+
+    @property
     def folded(self) -> bool:
         """Whether it is not drawn individually."""
-        return self.nbytes < SMALLEST_COPY
+        return self.seconds < self.shortest
 
 
 class Exchange(NamedTuple):
@@ -145,17 +159,17 @@ class Pieces(Sequence[_Piece]):
 
     def of_each(self, look_at: Callable[[_Piece], Any], dtype: Any) -> NDArray[Any]:
         """Returns a function's value for each piece; the function is called with the facts that occur."""
-        values = np.zeros(len(self.facts), dtype)
-        values[self._used] = [look_at(piece) for piece in self.distinct()]
-        return values[self.fact]
+        values = [look_at(piece) for piece in self.distinct()]
+        return np.array(values, dtype)[self._used[1]]
 
     def distinct(self) -> list[_Piece]:
         """Returns the facts that occur."""
-        return [self.facts[at] for at in self._used.tolist()]
+        return [self.facts[at] for at in self._used[0].tolist()]
 
     @computed_once
-    def _used(self) -> Integers:
-        return np.flatnonzero(np.bincount(self.fact, minlength=1))[: len(self.fact)]
+    def _used(self) -> tuple[Integers, Integers]:
+        """The indices of the facts that occur, and the position of each piece's among them."""
+        return np.unique(self.fact, return_inverse=True)
 
     @property
     def end(self) -> Numbers:
@@ -165,9 +179,7 @@ class Pieces(Sequence[_Piece]):
     @computed_once
     def folded(self) -> Mask:
         """Which pieces are not drawn individually."""
-        short = self.of_each(lambda piece: piece._replace(seconds=0.0).folded, bool)
-        long = self.of_each(lambda piece: piece._replace(seconds=inf).folded, bool)
-        return np.where(self.seconds < SHORTEST_OP, short, long)
+        return self.seconds < self.of_each(lambda piece: piece.shortest, np.float64)
 
 
 @dataclass(frozen=True)
@@ -192,8 +204,8 @@ class Schedule:
 
     @property
     def unclocked(self) -> int:
-        """The number of ops and copies on the other clock."""
-        return self.executed + self.copied - len(self.ops) - len(self.copies)
+        """The number of ops and copies on the other clock; none on that of the host, where ops are on two lanes."""
+        return 0 if self.clock == HOST_TIME else self.executed + self.copied - len(self.ops) - len(self.copies)
 
     def ops_on(self, device: str) -> Pieces[Work]:
         """Returns the ops of a device, in order."""
@@ -205,11 +217,18 @@ class Schedule:
 
     @computed_once
     def _by_device(self) -> dict[str, tuple[Pieces[Work], Pieces[Transfer]]]:
-        device, (source, target) = self.lanes_of_ops, self.lanes_of_copies
-        return {
-            lane: (self.ops.at(device == number), self.copies.at((source == number) | (target == number)))
-            for number, lane in enumerate(self.lanes)
-        }
+        source, target = self.lanes_of_copies
+        ends = np.concatenate([source, target[target != source]])
+        numbers = np.concatenate([np.arange(len(source)), np.flatnonzero(target != source)])
+        order = np.lexsort((numbers, ends))
+        ops, copies = self.lanes_of_ops.argsort(kind="stable"), numbers[order]
+        pieces = zip(
+            self.lanes,
+            np.split(ops, self.lanes_of_ops[ops].searchsorted(range(1, len(self.lanes)))),
+            np.split(copies, ends[order].searchsorted(range(1, len(self.lanes)))),
+            strict=True,
+        )
+        return {lane: (self.ops.at(of_lane), self.copies.at(copied)) for lane, of_lane, copied in pieces}
 
     @computed_once
     def lanes_of_ops(self) -> Integers:
@@ -238,7 +257,7 @@ class Schedule:
     @computed_once
     def has_phases(self) -> bool:
         """Whether the program has phases: forward, backward and so on."""
-        return any(work.phase for work in self.ops.distinct())
+        return any(work.phase not in ("", WAIT) for work in self.ops.distinct())
 
     @computed_once
     def longest(self) -> Work | None:
@@ -276,7 +295,8 @@ def no_recording(record: object) -> TypeError:
 
 def timed(snapshot: runtime.Snapshot) -> Schedule:
     """Returns the ops, copies and traces of a snapshot, with their times."""
-    return schedule_of(snapshot.work, snapshot.cut, snapshot.traces)
+    with collector_paused():
+        return schedule_of(snapshot.work, snapshot.cut, snapshot.traces)
 
 
 def schedule_of(work: runtime.Work, cut: int = 0, traces: Sequence[runtime.Traced] = ()) -> Schedule:
@@ -290,13 +310,16 @@ def schedule_of(work: runtime.Work, cut: int = 0, traces: Sequence[runtime.Trace
       cut: number of earlier events that are no longer kept.
       traces: the traces of a snapshot.
     """
-    executed, copied = (_has(work, event) for event in (runtime.OpExecuted, runtime.Copied))
-    modelled = (executed | copied) & ~np.isnan(work.start) & _is_modelled(work)
+    executed, copied = (has_event(work, event) for event in (runtime.OpExecuted, runtime.Copied))
+    modelled = (executed | copied) & ~np.isnan(work.start) & has_modelled_time(work)
     is_modelled = bool(modelled.any())
     ran = work.at(modelled if is_modelled else executed | copied)
     starts = ran.start if len(ran.start) and not np.isnan(ran.start).any() else _measured_starts(ran)
     starts = starts - starts.min(initial=inf)
-    ops, copies = _pieces(ran, starts, runtime.OpExecuted, _work), _pieces(ran, starts, runtime.Copied, _transfer)
+    ops, copies = (
+        pieces_of(ran, starts, runtime.OpExecuted, work_of_fact),
+        pieces_of(ran, starts, runtime.Copied, transfer_of_fact),
+    )
     return Schedule(
         MODELLED if is_modelled else MEASURED,
         _lanes(ops, copies),
@@ -310,37 +333,39 @@ def schedule_of(work: runtime.Work, cut: int = 0, traces: Sequence[runtime.Trace
     )
 
 
-def _has(work: runtime.Work, event: type[Any], phase: str | None = None) -> Mask:
+def has_event(work: runtime.Work, event: type[Any], phase: str | None = None) -> Mask:
     """Returns which rows come from events of a class, and of a phase if one is given."""
     facts = [isinstance(fact.event, event) and phase in (None, fact.event.phase) for fact in work.facts]
     return np.array(facts, bool)[work.fact]
 
 
-def _is_modelled(work: runtime.Work) -> Mask:
+def has_modelled_time(work: runtime.Work) -> Mask:
     """Returns which rows have calculated times."""
     facts: list[Any] = [fact.event for fact in work.facts]
     flags = [getattr(event, "modelled", getattr(event, "timing", "") == "modelled") for event in facts]
     return np.array(flags, bool)[work.fact]
 
 
-def _pieces(
+def pieces_of(
     ran: runtime.Work, starts: Numbers, event: type[Any], build: Callable[[runtime.Fact], _Piece]
 ) -> Pieces[_Piece]:
     """Returns the pieces that some events report, in the order of their starts."""
     positions = np.flatnonzero([isinstance(fact.event, event) for fact in ran.facts])
-    rows = np.flatnonzero(_has(ran, event))
+    rows = np.flatnonzero(has_event(ran, event))
     rows = rows[starts[rows].argsort(kind="stable")]
     fact = positions.searchsorted(ran.fact[rows])
     return Pieces([build(ran.facts[at]) for at in positions], fact, starts[rows], ran.seconds[rows], ran.seq[rows])
 
 
-def _work(fact: runtime.Fact) -> Work:
+def work_of_fact(fact: runtime.Fact) -> Work:
+    """Returns an op without its times."""
     event: Any = fact.event
     device, output = runtime.short_name(event.device), next(iter(event.outputs), None)
     return Work(device, 0.0, 0.0, event.op, event.phase, layer_in_words(event.layer), event.site, output, fact.reason)
 
 
-def _transfer(fact: runtime.Fact) -> Transfer:
+def transfer_of_fact(fact: runtime.Fact) -> Transfer:
+    """Returns a copy without its times."""
     event: Any = fact.event
     ends = runtime.short_name(event.source), runtime.short_name(event.target)
     return Transfer(*ends, 0.0, 0.0, event.nbytes, event.phase)
@@ -354,18 +379,32 @@ def _traces(ran: runtime.Work, starts: Numbers, traces: Sequence[runtime.Traced]
 
 
 def _measured_starts(ran: runtime.Work) -> Numbers:
-    """Returns the start times of pieces that were reported at their end; a device works on them in order."""
-    events: list[Any] = [fact.event for fact in ran.facts]
-    devices: list[tuple[str, ...]] = [
-        (event.source, event.target) if isinstance(event, runtime.Copied) else (event.device,) for event in events
-    ]
+    """Returns the start times of pieces that were reported at their end."""
+    return starts_in_turn(ran.time - ran.seconds, ran.seconds, ran.fact, [devices_of(fact.event) for fact in ran.facts])
+
+
+def devices_of(event: Any) -> tuple[str, ...]:
+    """Returns the device of an op, or those of a copy."""
+    return (event.source, event.target) if isinstance(event, runtime.Copied) else (event.device,)
+
+
+def starts_in_turn(earliest: Numbers, seconds: Numbers, fact: Integers, devices: Sequence[tuple[str, ...]]) -> Numbers:
+    """Returns when pieces start: each as early as it can, once all its devices have finished the pieces before it.
+
+    Args:
+      earliest: the earliest start of each piece, in the order in which they were requested.
+      seconds: the duration of each piece.
+      fact: the index of each piece's facts.
+      devices: the devices that a piece occupies, for each of the facts: two at most.
+    """
     free = dict.fromkeys(chain.from_iterable(devices), 0.0)
     starts: list[float] = []
-    ends: Iterator[tuple[str, ...]] = map(devices.__getitem__, ran.fact.tolist())
-    for began, seconds, pair in zip((ran.time - ran.seconds).tolist(), ran.seconds.tolist(), ends, strict=True):
-        first, last = pair[0], pair[-1]  # an op has one device
-        start = max(began, free[first], free[last])
-        free[first] = free[last] = start + seconds
+    ends: Iterator[tuple[str, ...]] = map(devices.__getitem__, fact.tolist())
+    for start, duration, names in zip(earliest.tolist(), seconds.tolist(), ends, strict=True):
+        if names:
+            first, last = names[0], names[-1]  # an op has one device
+            start = max(start, free[first], free[last])
+            free[first] = free[last] = start + duration
         starts.append(start)
     return np.array(starts, np.float64)
 
@@ -384,10 +423,10 @@ def is_host(device: str) -> bool:
 
 def _exchanges(ran: runtime.Work, starts: Numbers) -> Iterator[Exchange]:
     """Yields each all-reduce: its copies, up to the next op that is not part of it."""
-    rows = np.flatnonzero(_has(ran, runtime.Copied, "all-reduce"))
+    rows = np.flatnonzero(has_event(ran, runtime.Copied, "all-reduce"))
     if not len(rows):
         return
-    others = _has(ran, runtime.OpExecuted) & ~_has(ran, runtime.OpExecuted, "all-reduce")
+    others = has_event(ran, runtime.OpExecuted) & ~has_event(ran, runtime.OpExecuted, "all-reduce")
     first = np.flatnonzero(np.diff(np.cumsum(others)[rows], prepend=-1))
     nbytes = np.array([getattr(event, "nbytes", 0) for event, _ in ran.facts])[ran.fact[rows]]
     sums = np.diff(first, append=len(rows)), np.add.reduceat(nbytes, first)

@@ -14,7 +14,7 @@ import numpy as np
 
 from nbtf.notebook.stills.marks import Boxes
 from nbtf.notebook.stills.palette import OF_PHASE
-from nbtf.notebook.stills.schedule import Numbers, Pieces, Schedule, Transfer, Work
+from nbtf.notebook.stills.schedule import WAIT, Numbers, Pieces, Schedule, Transfer, Work
 
 _FAMILIES = {
     "products": (
@@ -100,15 +100,19 @@ class Colouring:
 
     def of(self, work: Work) -> str:
         """Returns the token of an op."""
-        return OF_PHASE.get(work.phase, "tmp") if self.by_phase else _FAMILIES[family_of(work.op)][0]
+        if self.by_phase or work.phase == WAIT:
+            return OF_PHASE.get(work.phase, "tmp")
+        return _FAMILIES[family_of(work.op)][0]
 
     def keys(self) -> list[tuple[str, str]]:
         """Returns the tokens that occur, with their names."""
+        waits = [(WAIT, OF_PHASE[WAIT])] if any(work.phase == WAIT for work in self.ops) else []
+        ops = [work for work in self.ops if work.phase != WAIT]
         if self.by_phase:
-            names = {work.phase if work.phase in _PHASES else "other" for work in self.ops}
-            return [(name, OF_PHASE.get(name, "tmp")) for name in (*_PHASES, "other") if name in names]
-        names = {family_of(work.op) for work in self.ops}
-        return [(name, token) for name, (token, _) in _FAMILIES.items() if name in names]
+            names = {work.phase if work.phase in _PHASES else "other" for work in ops}
+            return [(name, OF_PHASE.get(name, "tmp")) for name in (*_PHASES, "other") if name in names] + waits
+        names = {family_of(work.op) for work in ops}
+        return [(name, token) for name, (token, _) in _FAMILIES.items() if name in names] + waits
 
 
 def colouring(schedule: Schedule) -> Colouring:

@@ -1,32 +1,39 @@
-"""What ran, on the clock of the host: when Python called each op, and what the devices did from then on.
+"""What ran, on the clock of the host: when Python called each op or waited, and what the devices did from then on.
 
 The time axis of simulated devices leaves out the host: between two ops, Python may compute or sleep for a second. Here,
-the lane of Python has measured times. The other lanes have modelled durations: each op and copy begins when Python
-called it, or later, once its device is free.
+the lane of Python has measured times: calls of ops, and reads of results, such as `.numpy()`, which wait for a device.
+The other lanes have modelled durations: each op and copy begins when Python called it, or later, once its device is
+free.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import numpy as np
 
 from nbtf import runtime
+from nbtf._garbage import collector_paused
 from nbtf.notebook.device_names import in_order
 from nbtf.notebook.stills.schedule import (
+    HOST_TIME,
     MODELLED,
+    WAIT,
+    Numbers,
     Pieces,
     Schedule,
     Trace,
-    Transfer,
     Work,
+    devices_of,
+    has_event,
+    has_modelled_time,
     is_host,
-    layer_in_words,
+    pieces_of,
+    starts_in_turn,
+    transfer_of_fact,
+    work_of_fact,
 )
 
 PYTHON = "Python"
 """The lane of the program."""
-
-HOST_TIME = "hostTime"
-"""The name of this clock."""
 
 
 def on_host_time(snapshot: runtime.Snapshot, schedule: Schedule) -> Schedule | None:
@@ -38,65 +45,77 @@ def on_host_time(snapshot: runtime.Snapshot, schedule: Schedule) -> Schedule | N
     """
     if schedule.clock != MODELLED:
         return None
-    works, transfers = _Calls().take(snapshot.events)
-    origin = min([piece.start for piece in (*works, *transfers)], default=0.0)
-    ops = Pieces[Work].of([work._replace(start=work.start - origin) for work in works])
-    copies = Pieces[Transfer].of([transfer._replace(start=transfer.start - origin) for transfer in transfers])
-    devices = {work.device for work in works} | {end for copy in transfers for end in (copy.source, copy.target)}
-    lanes = (PYTHON, *sorted(devices - {PYTHON}, key=in_order))
-    ran = sum(isinstance(event, runtime.OpExecuted) for event in snapshot.events), len(transfers)
-    traces = tuple([_trace(trace, origin) for trace in snapshot.traces])
-    return Schedule(HOST_TIME, lanes, ops, copies, (), *ran, snapshot.cut, traces)
+    with collector_paused():
+        return _host_schedule(snapshot)
+
+
+def _host_schedule(snapshot: runtime.Snapshot) -> Schedule:
+    work = snapshot.work
+    executed, copied = has_event(work, runtime.OpExecuted), has_event(work, runtime.Copied)
+    ran = work.at(executed | copied)
+    ran = ran._replace(seconds=np.nan_to_num(ran.seconds))  # nan if the duration was not measured
+    starts, calls = _device_starts(ran), _calls(ran)
+    origin = min(starts.min(initial=np.inf), calls.start.min(initial=np.inf))
+    ops = pieces_of(ran, starts - origin, runtime.OpExecuted, work_of_fact)
+    copies = pieces_of(ran, starts - origin, runtime.Copied, transfer_of_fact)
+    calls = Pieces(calls.facts, calls.fact, calls.start - origin, calls.seconds, calls.seq)
+    devices = {piece.device for piece in ops.distinct()}
+    devices |= {end for copy in copies.distinct() for end in (copy.source, copy.target)}
+    return Schedule(
+        HOST_TIME,
+        (PYTHON, *sorted(devices - {PYTHON}, key=in_order)),
+        _joined(calls, ops),
+        copies,
+        (),
+        int(executed.sum()),
+        int(copied.sum()),
+        snapshot.cut,
+        tuple([_trace(trace, origin) for trace in snapshot.traces]),
+    )
+
+
+def _device_starts(ran: runtime.Work) -> Numbers:
+    """Returns when the devices begin each op and copy, in seconds since the epoch."""
+    earliest = np.where(has_modelled_time(ran), _called(ran), ran.time - ran.seconds)
+    devices = [devices_of(fact.event) for fact in ran.facts]
+    busy = [
+        tuple([name for name in names if not is_host(name)]) if isinstance(fact.event, runtime.Copied) else names
+        for fact, names in zip(ran.facts, devices, strict=True)  # a host feeds all GPUs at once
+    ]
+    return starts_in_turn(earliest, ran.seconds, ran.fact, busy)
+
+
+def _called(ran: runtime.Work) -> Numbers:
+    """Returns when Python called each op or began to wait for a copy; when it was reported if that is unknown."""
+    return np.where(np.isnan(ran.call_time), ran.time, ran.call_time)
+
+
+def _calls(ran: runtime.Work) -> Pieces[Work]:
+    """Returns the lane of Python: each call of an op, without the calls inside it, and each wait."""
+    is_wait = np.array([getattr(fact.event, "kind", "") == "read" for fact in ran.facts], bool)[ran.fact]
+    rows = np.flatnonzero(has_event(ran, runtime.OpExecuted) | (is_wait & ~np.isnan(ran.call_time)))
+    ends = ran.time[rows]
+    previous = np.maximum.accumulate(np.concatenate([[0.0], ends]))[:-1]
+    starts = np.minimum(np.maximum(_called(ran)[rows], previous), ends)
+    return Pieces([_call(fact) for fact in ran.facts], ran.fact[rows], starts, ends - starts, ran.seq[rows])
+
+
+def _call(fact: runtime.Fact) -> Work:
+    """Returns a call, or a wait named like the device whose result Python waits for, without its times."""
+    event = fact.event
+    if not isinstance(event, runtime.Copied):
+        return work_of_fact(fact)._replace(device=PYTHON)
+    return Work(PYTHON, 0.0, 0.0, runtime.short_name(event.source), WAIT, "", event.site, None, None)
+
+
+def _joined(calls: Pieces[Work], ops: Pieces[Work]) -> Pieces[Work]:
+    """Returns the pieces of both, in the order of their starts."""
+    starts = np.concatenate([calls.start, ops.start])
+    order = starts.argsort(kind="stable")
+    columns = [np.concatenate([getattr(calls, name), getattr(ops, name)])[order] for name in ("seconds", "seq")]
+    fact = np.concatenate([calls.fact, ops.fact + len(calls.facts)])[order]
+    return Pieces([*calls.facts, *ops.facts], fact, starts[order], *columns)
 
 
 def _trace(trace: runtime.Traced, origin: float) -> Trace:
     return Trace(max(0.0, trace.time - origin), trace.function, trace.cause, trace.differences, trace.site)
-
-
-class _Calls:
-    """Follows events in order. Times are seconds since the epoch."""
-
-    def __init__(self) -> None:
-        self._call_times: dict[tuple[str, str], list[float]] = {}
-        self._free: dict[str, float] = {}
-        self._python_free = 0.0
-
-    def take(self, events: Sequence[runtime.Event]) -> tuple[list[Work], list[Transfer]]:
-        """Returns the ops, on the lanes of Python and of the devices, and the copies, each in order of start."""
-        works: list[Work] = []
-        transfers: list[Transfer] = []
-        for event in events:
-            match event:
-                case runtime.OpPlaced():
-                    self._call_times.setdefault((event.op, event.device), []).append(event.time)
-                case runtime.OpExecuted():
-                    works += self._run(event)
-                case runtime.Copied():
-                    transfers.append(self._copy(event))
-                case _:
-                    pass
-        return sorted(works, key=lambda work: work.start), sorted(transfers, key=lambda copy: copy.start)
-
-    def _run(self, event: runtime.OpExecuted) -> Iterator[Work]:
-        """Yields the call of an op on Python's lane, without the calls inside it, and the op on its device's lane."""
-        call_times = self._call_times.get((event.op, event.device))
-        call = call_times.pop() if call_times else event.time
-        start = min(max(call, self._python_free), event.time)
-        self._python_free = event.time
-        device, output = runtime.short_name(event.device), next(iter(event.outputs), None)
-        facts = event.op, "", layer_in_words(event.layer), event.site, output, None, event.seq
-        yield Work(PYTHON, start, event.time - start, *facts)
-        seconds = event.seconds if event.seconds == event.seconds else 0.0  # nan if it was not measured
-        begin = self._begin(call if event.timing == MODELLED else event.time - seconds, device)
-        self._free[device] = begin + seconds
-        yield Work(device, begin, seconds, *facts)
-
-    def _copy(self, event: runtime.Copied) -> Transfer:
-        ends = runtime.short_name(event.source), runtime.short_name(event.target)
-        cards = [device for device in ends if not is_host(device)]  # a host feeds all GPUs at once
-        begin = self._begin(event.time if event.modelled else event.time - event.seconds, *cards)
-        self._free |= dict.fromkeys(cards, begin + event.seconds)
-        return Transfer(*ends, begin, event.seconds, event.nbytes, "", event.seq)
-
-    def _begin(self, earliest: float, *devices: str) -> float:
-        return max([earliest, *(self._free.get(device, 0.0) for device in devices)])

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from nbtf._locks import computed_once
 from nbtf.notebook.stills.schedule import Schedule, is_host
 from nbtf.notebook.stills.stacks import Colouring, busy_between, colouring, spans_of
+from nbtf.notebook.views.host_time import PYTHON
 from nbtf.notebook.views.page_data import CodeLine, packed, timeline_data
 
 MOST_PIECES = 1200
@@ -44,9 +45,16 @@ Rows = dict[tuple[int, str], tuple[Numbers, Numbers]]
 class LongTimeline:
     """The ops and copies of a schedule as columns of numbers."""
 
-    def __init__(self, schedule: Schedule, code_line: CodeLine) -> None:
-        """Converts the ops and copies of a schedule."""
-        self._schedule, self._code_line = schedule, code_line
+    def __init__(self, schedule: Schedule, code_line: CodeLine, folded: dict[str, int] | None = None) -> None:
+        """Converts the ops and copies of a schedule.
+
+        Args:
+          schedule: what ran and when.
+          code_line: formats a line of the program as text.
+          folded: how many ops and copies the page says are not drawn individually; None counts those of the schedule.
+        """
+        self.schedule, self._code_line = schedule, code_line
+        self._folded_counts = folded or schedule.folded
         self._colours = colouring(schedule)
         both = schedule.ops, schedule.copies
         self._start, self._end, self._folded = (
@@ -67,23 +75,23 @@ class LongTimeline:
           end: end of the part; it may lie beyond the end of the recording.
           lanes: number of the first device in sight, and how many are in sight.
         """
-        duration = self._schedule.seconds
+        duration = self.schedule.seconds
         window = max(0.0, min(begin, duration)), min(max(end, 0.0), duration)
         first, count = max(0, lanes[0]), max(1, min(lanes[1], MOST_LANES))
-        in_sight = range(len(self._schedule.lanes))[first : first + count]
+        in_sight = range(len(self.schedule.lanes))[first : first + count]
         numbers, summed = self._longest_in(window, in_sight)
-        executed = len(self._schedule.ops)
+        executed = len(self.schedule.ops)
         ops, copies = numbers[numbers < executed], numbers[numbers >= executed] - executed
-        chosen = replace(self._schedule, ops=self._schedule.ops.at(ops), copies=self._schedule.copies.at(copies))
+        chosen = replace(self.schedule, ops=self.schedule.ops.at(ops), copies=self.schedule.copies.at(copies))
         drawn = _rows(chosen, self._colours)
         summed_rows = {row: pieces for row, pieces in self._rows.items() if row[0] in in_sight}
         data = timeline_data(chosen, self._code_line, self._colours)
-        exchanges = [each for each in self._schedule.exchanges if each.start <= window[1] and each.end >= window[0]]
+        exchanges = [each for each in self.schedule.exchanges if each.start <= window[1] and each.end >= window[0]]
         return data | {
             "seconds": duration,
             "exchanges": sorted(exchanges, key=lambda each: each.start - each.end)[:MOST_EXCHANGES],
-            "folded": self._schedule.folded,
-            "unclocked": self._schedule.unclocked,
+            "folded": self._folded_counts,
+            "unclocked": self.schedule.unclocked,
             "detail": {"from": window[0], "to": window[1], "summed": summed, "lanes": [in_sight.start, len(in_sight)]},
             "sums": [
                 self._sums(span, columns, summed_rows, drawn) for span, columns in self._spans(window, summed_rows)
@@ -94,8 +102,8 @@ class LongTimeline:
     @computed_once
     def _mean(self) -> dict[str, Any]:
         """How busy the GPUs were on average, by colour; the hosts if there are none."""
-        cards = [number for number, lane in enumerate(self._schedule.lanes) if not is_host(lane)]
-        chosen = cards or range(len(self._schedule.lanes))
+        cards = [number for number, lane in enumerate(self.schedule.lanes) if not is_host(lane) and lane != PYTHON]
+        chosen = cards or range(len(self.schedule.lanes))
         pieces: dict[str, list[tuple[Numbers, Numbers]]] = {}
         for (lane, token), row in self._rows.items():
             if lane in chosen:
@@ -107,11 +115,11 @@ class LongTimeline:
             )
             for token, each in pieces.items()
         }
-        return self._sums((0.0, self._schedule.seconds), MOST_COLUMNS, rows, {}, max(1, len(chosen)))
+        return self._sums((0.0, self.schedule.seconds), MOST_COLUMNS, rows, {}, max(1, len(chosen)))
 
     def _spans(self, window: Span, rows: Rows) -> Iterator[tuple[Span, int]]:
         """Yields the part before a window, the window and the part after it, each with its number of columns."""
-        duration = self._schedule.seconds
+        duration = self.schedule.seconds
         column_limit = max(2, min(MOST_COLUMNS, MOST_SHARES // max(1, 2 * len(rows))))
         for span in ((0.0, window[0]), window, (window[1], duration)):
             if span[1] > span[0]:
@@ -130,7 +138,7 @@ class LongTimeline:
             longest = np.argpartition(-lengths, MOST_PIECES)[:MOST_PIECES]
             shortest = min(SHORTEST_ROW * (window[1] - window[0]), self._longest_op)
             numbers = np.sort(inside[longest[lengths[longest] >= shortest]])
-        ops = len(self._schedule.ops)
+        ops = len(self.schedule.ops)
         return numbers, int((inside < ops).sum() - (numbers < ops).sum())
 
     def _sums(self, span: Span, columns: int, rows: Rows, drawn: Rows, devices: int = 1) -> dict[str, Any]:

@@ -9,8 +9,9 @@ from nbtf import runtime
 from nbtf._locks import computed_once
 from nbtf.notebook import catalogue
 from nbtf.notebook.stills.device_facts import map_facts
-from nbtf.notebook.stills.schedule import Schedule, timed
+from nbtf.notebook.stills.schedule import HOST_TIME, MODELLED, Schedule, timed
 from nbtf.notebook.views import esm
+from nbtf.notebook.views.host_time import on_host_time
 from nbtf.notebook.views.long_timeline import LongTimeline
 from nbtf.notebook.views.page import CodeLine, Scene, scene_data
 from nbtf.notebook.views.page_data import map_data
@@ -20,6 +21,9 @@ MOST_EVENTS = 20_000
 """Ops and copies up to which a page gets the complete recording: half a megabyte."""
 
 PROGRAM = "recording_view"
+
+ON_REQUEST = "onRequest"
+"""In place of the timeline of a long recording on the clock of the host, which a page requests when needed."""
 
 MOST_STEPS = 2_000
 """Last memory steps of each device that a page gets of a longer recording: a quarter of a megabyte."""
@@ -56,7 +60,8 @@ class RecordingAnswers:
           question: `what` names the request. `"program"`, with a `language`: the view's program, style and words.
             `"scene"`: the data of its views. `"rest"`: the slow part of that data, marked `coming` in the scene.
             `"timeline"`: what ran between two moments, `from` and `to`, in seconds, on the devices in sight, `lanes`:
-            the number of the first, and how many. `"range"`: the sums of that range.
+            the number of the first, and how many; on the clock of the host if `clock` says so. `"range"`: the sums of
+            that range.
 
         Raises:
           ValueError: if the question is of another kind.
@@ -70,20 +75,23 @@ class RecordingAnswers:
                 memory = list(self._memory(MOST_STEPS))
                 return self._map() | ({"memory": memory} if memory else {})
             case {"what": "timeline", "from": int() | float() as begin, "to": int() | float() as end, **more}:
+                long = self._long_of(more.get("clock"))
                 match more.get("lanes"):
                     case [int(first), int(count)]:
-                        return self._long.data(begin, end, (first, count))
+                        return long.data(begin, end, (first, count))
                     case _:
-                        return self._long.data(begin, end)
-            case {"what": "range", "from": int() | float() as begin, "to": int() | float() as end}:
-                return sums_of_range(self.schedule, begin, end)
+                        return long.data(begin, end)
+            case {"what": "range", "from": int() | float() as begin, "to": int() | float() as end, **more}:
+                return sums_of_range(self._long_of(more.get("clock")).schedule, begin, end)
             case _:
                 raise ValueError(f"Unknown question {question!r}. Expected a program, a scene or part of a timeline.")
 
     def _scene(self) -> Scene:
         if len(self.snapshot.events) <= MOST_EVENTS:
             return scene_data(self.snapshot, self.schedule, self._memory(None), self._code_line) | self._map()
-        return {"timeline": self._long.data(), "coming": "rest", "lastSteps": MOST_STEPS}
+        has_host_time = self.schedule.clock == MODELLED
+        timeline = self._long.data() | ({"hostTime": ON_REQUEST} if has_host_time else {})
+        return {"timeline": timeline, "coming": "rest", "lastSteps": MOST_STEPS}
 
     def _map(self) -> Scene:
         return {"map": map_data(map_facts(self.snapshot, self._devices))}
@@ -91,6 +99,15 @@ class RecordingAnswers:
     @computed_once
     def _long(self) -> LongTimeline:
         return LongTimeline(self.schedule, self._code_line)
+
+    @computed_once
+    def _long_host(self) -> LongTimeline | None:
+        schedule = on_host_time(self.snapshot, self.schedule)
+        return None if schedule is None else LongTimeline(schedule, self._code_line, self.schedule.folded)
+
+    def _long_of(self, clock: object) -> LongTimeline:
+        """Returns the timeline on the clock of the host, if that is requested and differs from the other one."""
+        return (self._long_host if clock == HOST_TIME else None) or self._long
 
 
 def program_data(language: str) -> Scene:

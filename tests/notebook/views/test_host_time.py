@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import nbtf as tf
-from nbtf.notebook.stills.schedule import Schedule, timed
+from nbtf.notebook.stills.schedule import HOST_TIME, WAIT, Schedule, timed
+from nbtf.notebook.stills.stacks import colouring
+from nbtf.notebook.views import recording_answers
 from nbtf.notebook.views.host_time import PYTHON, on_host_time
 from tests.machines import machine
 from tests.notebook.views.test_page import drawn, opened
@@ -43,7 +47,7 @@ def host_schedule(record: tf.runtime.Recording) -> Schedule:
 
 
 def test_calls_are_where_the_program_made_them_and_pauses_are_gaps(record: tf.runtime.Recording) -> None:
-    calls = host_schedule(record).ops_on(PYTHON)
+    calls = [call for call in host_schedule(record).ops_on(PYTHON) if call.phase != WAIT]
     products = [call for call in calls if call.op == "MatMul"]
 
     assert 4 == len(products)
@@ -64,6 +68,50 @@ def test_devices_work_in_order_for_the_modelled_time_after_each_call(record: tf.
         assert all(later.start >= earlier.end - 1e-9 for earlier, later in pairwise(works))
         assert all(work.start >= calls[work.seq].start - 1e-6 for work in works if work.seq in modelled)
         assert all(modelled[work.seq] == work.seconds for work in works if work.seq in modelled)
+
+
+READS: dict[str, Callable[[Any], object]] = {
+    "numpy": lambda x: x.numpy(),
+    "float": float,
+    "int": int,
+    "bool": bool,
+    "str": str,
+    "repr": repr,
+    "format": "{:.1f}".format,
+    "array": np.asarray,
+    "tolist": lambda x: x.numpy().tolist(),
+}
+"""Ways in which a program gets a value, by name: it waits for the device that computes it."""
+
+
+@pytest.mark.parametrize("read", sorted(READS))
+def test_a_program_that_reads_a_value_waits_for_its_device(read: str) -> None:
+    with machine(2, model="Tesla K20m"), tf.runtime.recording() as recorded:
+        for number in (0, 1, 0):
+            with tf.device(f"GPU:{number}"):
+                value = tf.reduce_sum(tf.ones([30, 30]))
+            READS[read](value)
+    waits = [call for call in host_schedule(recorded).ops_on(PYTHON) if call.phase == WAIT]
+
+    copies = [event for event in recorded.events if isinstance(event, tf.runtime.Copied)]
+    reads = [copy for copy in copies if copy.kind == "read"]
+    assert [tf.runtime.short_name(event.source) for event in reads] == [wait.op for wait in waits]
+    assert {"GPU:0", "GPU:1"} == {wait.op for wait in waits}
+
+
+def test_waits_and_calls_take_turns_and_end_when_they_were_reported(record: tf.runtime.Recording) -> None:
+    schedule = host_schedule(record)
+    lane = schedule.ops_on(PYTHON)
+    ends = {
+        event.seq: event.time for event in record.events if isinstance(event, tf.runtime.OpExecuted | tf.runtime.Copied)
+    }
+    origin = ends[lane[0].seq] - lane[0].end
+
+    assert all(later.start >= earlier.end - 1e-9 for earlier, later in pairwise(lane))
+    assert [ends[piece.seq] - origin for piece in lane] == pytest.approx([piece.end for piece in lane], abs=1e-5)
+    assert [WAIT] == [piece.phase for piece in lane if piece.phase]
+    assert ("wait", "hot") in colouring(schedule).keys()
+    assert not [work for work in timed(record.snapshot()).ops if work.phase == WAIT]
 
 
 def test_measured_times_are_on_the_clock_of_the_host_anyway() -> None:
@@ -105,3 +153,45 @@ def test_reader_changes_the_clock_and_the_op_stays_chosen(
     shown.keyboard.press("h")
     drawn(shown)
     assert " µs" in shown.locator(".nbtf-time-span").inner_text()
+
+
+def test_a_reader_finds_waits_by_word_and_by_device(
+    record: tf.runtime.Recording, opened: Callable[..., Any], tmp_path: Path
+) -> None:
+    record.to_html(tmp_path / "page.html")
+    shown = opened(tmp_path / "page.html")
+    lane = shown.get_by_role("slider", name=PYTHON, exact=True)
+    shown.get_by_role("button", name="host time").click()
+    drawn(shown)
+    shown.keyboard.press("/")
+    shown.keyboard.type("waiting")
+    shown.keyboard.press("Enter")
+    drawn(shown)
+
+    assert lane.get_attribute("aria-valuetext").startswith("GPU:1, Python, waiting, ")
+    assert lane.get_attribute("aria-valuetext").split(", ")[3].endswith(" measured")
+    assert "waiting" in shown.locator(".nbtf-time svg text").all_text_contents()
+
+
+def test_a_long_recording_has_host_time_in_parts_of_bounded_size(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(recording_answers, "MOST_EVENTS", 100)
+    with machine(2, model="Tesla K20m"), tf.runtime.recording() as recorded:
+        for number in range(3000):
+            with tf.device(f"GPU:{number % 2}"):
+                value = tf.ones([30, 30]) + 1.0
+            if number % 100 == 0:
+                value.numpy()
+    answers = recording_answers.RecordingAnswers(recorded.snapshot(), lambda _: [], str)
+    scene = answers.answer({"what": "scene"})["timeline"]
+    question = {"what": "timeline", "clock": HOST_TIME, "lanes": [0, 24]}
+    whole = answers.answer(question | {"from": 0, "to": 1.7e308})
+    part = answers.answer(question | {"from": whole["seconds"] / 2, "to": whole["seconds"] * 0.51})
+    sums = answers.answer({"what": "range", "clock": HOST_TIME, "from": 0, "to": whole["seconds"]})
+
+    assert recording_answers.ON_REQUEST == scene["hostTime"]
+    assert [PYTHON, "GPU:0", "GPU:1"] == [lane for lane in whole["lanes"] if lane != "CPU:0"]
+    assert (HOST_TIME, scene["executed"], 0) == (whole["clock"], whole["executed"], whole["unclocked"])
+    assert scene["folded"] == whole["folded"]
+    assert all(len(json.dumps(answer)) < 120_000 for answer in (whole, part))
+    calls = {device: ops for device, ops, *_ in sums["devices"]}
+    assert calls[PYTHON] == scene["executed"] + 30

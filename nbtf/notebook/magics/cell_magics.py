@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from importlib import import_module
 from typing import Any
 
-from IPython import display
 from IPython.core.error import UsageError
 
 from nbtf.notebook.magics.call_site import is_value_dropped
@@ -121,7 +121,7 @@ def add_line_magic(session: Session, name: str, options: Options, answer: Callab
         chosen = options.read(line)
         value = None if chosen is None else answer(chosen)
         if value is not None and is_value_dropped():
-            show: Any = display.display
+            show: Any = import_module("IPython.display").display
             show(value)
         return value
 

@@ -50,8 +50,8 @@ frameworks_environment() {
   packages="$(python -c "import sysconfig; print(sysconfig.get_path('purelib'))")"
   environment frameworks
   echo "$packages" >"$(python -c "import sysconfig; print(sysconfig.get_path('purelib'))")/tests.pth"
-  pip install --no-compile torch==2.13.0 jax
-  export NBTF_TESTS_NEED="torch jax" # without one of them, pytest fails instead of skipping tests
+  pip install --no-compile torch==2.13.0 jax lightning
+  export NBTF_TESTS_NEED="torch jax lightning" # without one of them, pytest fails instead of skipping tests
 }
 
 # ---- TensorFlow, in an environment that adds it to the tests' packages
@@ -82,6 +82,12 @@ long_set() {
 frameworks_set() {
   frameworks_environment
   python -m pytest -q -n auto -p no:cacheprovider -m nightly tests/frameworks tests/course/test_exercises.py
+}
+
+# ---- all of PyTorch's samples of its ops, on simulated GPUs and on the CPU
+operators_set() {
+  frameworks_environment
+  python -m tests.frameworks.operators
 }
 
 # ---- all tests with TensorFlow, including all programs that are compared with its own log

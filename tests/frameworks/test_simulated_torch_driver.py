@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -160,3 +162,101 @@ def test_names_that_no_driver_has_are_missing_as_ever() -> None:
     with pytest.raises(AttributeError, match=r"module 'torch\._C' has no attribute 'nothing'"):
         _ = torch._C.nothing
     assert 108 == torch.cuda.get_device_properties(0).multi_processor_count
+
+
+def names_of_release() -> set[str]:
+    """Returns all driver functions that PyTorch's sources name, without their prefix."""
+    folder = Path(torch.__file__).parent
+    stubs = set(re.findall(r"\b_cuda_(\w+)", (folder / "_C" / "__init__.pyi").read_text(encoding="utf-8")))
+    sources = [path.read_text(encoding="utf-8") for path in folder.glob("cuda/*.py")]
+    sources += [(folder / "_dynamo" / "trace_rules.py").read_text(encoding="utf-8")]
+    sources += [path.read_text(encoding="utf-8") for path in folder.glob("_inductor/cudagraph_*.py")]
+    return stubs.union(*[re.findall(r"torch\._C\._cuda_(\w+)", source) for source in sources])
+
+
+def test_every_driver_function_of_the_release_has_an_answer() -> None:
+    from nbtf._frameworks.torch.simulation.driver_table import ANSWERS
+
+    names = names_of_release()
+
+    assert names
+    assert set() == names - set(ANSWERS)
+
+
+def test_driver_functions_answer_as_the_table_says() -> None:
+    from nbtf._frameworks.torch.simulation.driver_table import ANSWERS
+
+    for name, answer in ANSWERS.items():
+        function = getattr(torch._C, f"_cuda_{name}")
+        if answer.kind == "no-op":
+            assert answer.reason
+            assert answer.returned == function()
+        elif answer.kind == "refused":
+            with pytest.raises(NotImplementedError, match=re.escape(answer.reason)):
+                function()
+        else:
+            assert f"_cuda_{name}" in torch._C.__dict__, name
+
+
+def in_child(call: Callable[[], object]) -> str:
+    """Returns the error of a call in a forked process."""
+    reading, writing = os.pipe()
+    child = os.fork()
+    if child == 0:
+        try:
+            call()
+            text = "no error"
+        except BaseException as error:
+            text = f"{type(error).__name__}: {error}"
+        os.write(writing, text.encode())
+        os._exit(0)
+    os.close(writing)
+    os.waitpid(child, 0)
+    with os.fdopen(reading) as answer:
+        return answer.read()
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_a_forked_process_cannot_use_the_gpus_of_its_parent() -> None:
+    x = torch.ones(3, device="cuda")
+    calls: list[Callable[[], object]] = [
+        lambda: torch.ones(2, device="cuda"),
+        lambda: torch.zeros(2).cuda(),
+        lambda: x + 1,
+        lambda: x.cpu(),
+        lambda: torch.cuda.synchronize(),
+    ]
+
+    errors = [in_child(call) for call in calls]
+
+    assert ["RuntimeError: Cannot re-initialize CUDA in forked subprocess"] * len(calls) == [
+        error.partition(".")[0] for error in errors
+    ]
+    assert "no error" == in_child(lambda: torch.manual_seed(3) and torch.rand(2) + 1)
+    assert [2.0] * 3 == (x + 1).tolist()
+
+
+class OnGPU(torch.utils.data.Dataset[Any]):
+    def __len__(self) -> int:
+        return 4
+
+    def __getitem__(self, index: int) -> Any:
+        return torch.ones(2, device="cuda") * index
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_a_worker_of_a_data_loader_that_makes_a_gpu_tensor_raises() -> None:
+    torch.ones(1, device="cuda")
+    loader = torch.utils.data.DataLoader(OnGPU(), num_workers=1, batch_size=2, multiprocessing_context="fork")
+
+    with pytest.raises(RuntimeError, match="Cannot re-initialize CUDA in forked subprocess"):
+        list(loader)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_workers_of_a_data_loader_use_the_cpu_as_ever() -> None:
+    torch.ones(1, device="cuda")
+    dataset = torch.utils.data.TensorDataset(torch.arange(4.0))
+    loader = torch.utils.data.DataLoader(dataset, num_workers=1, batch_size=2, multiprocessing_context="fork")
+
+    assert [[0.0, 1.0], [2.0, 3.0]] == [batch.cuda().tolist() for (batch,) in loader]

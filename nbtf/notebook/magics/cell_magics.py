@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from importlib import import_module
 from typing import Any
 
 from IPython.core.error import UsageError
 
+from nbtf.notebook.magics.call_site import is_value_dropped
 from nbtf.notebook.magics.options import Options, before_comment
 from nbtf.notebook.session import Session
 
@@ -110,10 +112,17 @@ def _register(session: Session, options: Options, magic: Callable[..., object], 
 
 
 def add_line_magic(session: Session, name: str, options: Options, answer: Callable[[Any], object]) -> None:
-    """Adds a line magic; the value of the line is what `answer` returns for its options."""
+    """Adds a line magic; the value of the line is what `answer` returns for its options.
+
+    The value is displayed where the magic is called if the calling code would drop it, as a loop does.
+    """
 
     def magic(line: str) -> object:
         chosen = options.read(line)
-        return None if chosen is None else answer(chosen)
+        value = None if chosen is None else answer(chosen)
+        if value is not None and is_value_dropped():
+            show: Any = import_module("IPython.display").display
+            show(value)
+        return value
 
     _register(session, options, magic, "line", name)

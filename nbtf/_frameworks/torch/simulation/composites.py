@@ -15,6 +15,9 @@ from nbtf._frameworks.torch.simulation.recurrent import recurrent_ops
 _FLASH = 1
 """`sdp::SDPBackend::flash_attention`."""
 
+_TRACED = "torch._subclasses"
+"""The package of the tensor classes that PyTorch's compiler traces with."""
+
 
 def composites(machine: Machine) -> dict[str, Callable[..., Any]]:
     """Returns kernels by the op's full name, to be called above autograd."""
@@ -43,6 +46,10 @@ class _Attention:
         enable_gqa: bool = False,
     ) -> Any:
         """Computes the attention."""
+        if query.__class__.__module__.startswith(_TRACED):  # tensors without memory, which the compiler traces
+            return self._math(
+                query, key, value, attn_mask, dropout_p, is_causal, None, scale=scale, enable_gqa=enable_gqa
+            )[0]
         with self._machine.aside(), self._machine.plain():
             lowered = [None if each is None else self._shape_on_cpu(each) for each in (query, key, value, attn_mask)]
             choice = self._choice(*lowered, dropout_p, is_causal, scale=scale, enable_gqa=enable_gqa)

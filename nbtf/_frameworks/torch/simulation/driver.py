@@ -15,6 +15,8 @@ from uuid import UUID
 
 from nbtf._devices.base import Label
 from nbtf._devices.chips import chip_of
+from nbtf._frameworks.torch.simulation.driver_settings import settings
+from nbtf._frameworks.torch.simulation.driver_table import no_ops
 from nbtf._frameworks.torch.simulation.machine import Machine
 
 
@@ -61,10 +63,9 @@ class Driver:
             "exchangeDevice": self.exchange_device,
             "maybeExchangeDevice": self.maybe_exchange_device,
             "canDeviceAccessPeer": ne,
-            "isInBadFork": lambda: False,
+            "isInBadFork": lambda: machine.is_forked,
             "getArchFlags": self.architectures,
-            "synchronize": _do_nothing,
-            "sleep": _do_nothing,
+            "hasPrimaryContext": self.is_initialized,
             "memoryStats": self.memory_stats,
             "resetPeakMemoryStats": self.reset_peaks,
             "resetAccumulatedMemoryStats": self.reset_sums,
@@ -72,14 +73,11 @@ class Driver:
             "setMemoryFraction": self.set_memory_fraction,
             "getMemoryFraction": self.memory_fraction,
             "memorySnapshot": self.memory_snapshot,
-            "getAllocatorBackend": lambda: "native",
             "hostMemoryStats": dict[str, Any],
-            "resetPeakHostMemoryStats": _do_nothing,
-            "resetAccumulatedHostMemoryStats": _do_nothing,
-            "ipc_collect": _do_nothing,
-            "get_sync_debug_mode": lambda: 0,
             "cudaCachingAllocator_raw_alloc": self.take_raw,
             "cudaCachingAllocator_raw_delete": self.give_back_raw,
+            **settings(),
+            **no_ops(),
         }
 
     def accelerator_functions(self) -> dict[str, Callable[..., Any]]:
@@ -114,6 +112,10 @@ class Driver:
     def maybe_exchange_device(self, number: int) -> int:
         """Like `exchange_device`; a separate function, since the PyTorch compiler has a handler for each."""
         return self.exchange_device(number)
+
+    def is_initialized(self, _number: int) -> bool:
+        """Returns whether the program has used the devices."""
+        return self._machine.torch.cuda.is_initialized()
 
     def architectures(self) -> str:
         """Returns the architectures that kernels were compiled for: those of the simulated cards."""

@@ -40,6 +40,8 @@ def install_generators(machine: Machine, replacements: Replacements) -> None:
 
 def _seeding_all(cuda: Any, seed: Callable[..., Any], generators: tuple[Any, ...]) -> Callable[..., Any]:
     def seed_all(*args: Any) -> Any:
+        if cuda._is_in_bad_fork():  # such as a worker of a DataLoader, which may still use the CPU
+            return seed(*args)
         cuda.init()  # otherwise the device seeds wait for initialization and would take effect only then
         result = seed(*args)
         for generator in generators:

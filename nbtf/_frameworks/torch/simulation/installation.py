@@ -99,6 +99,7 @@ class Installation:
             replace(torch._C, f"_accelerator_{name}", function)
         cuda = torch.cuda
         cuda._cached_device_count = None
+        replace(cuda, "_is_in_bad_fork", lambda: self.machine.is_forked)
         replace(cuda, "_exchange_device", driver.exchange_device)
         replace(cuda, "_maybe_exchange_device", driver.maybe_exchange_device)
         replace(cuda, "_get_device_properties", driver.properties)

@@ -13,7 +13,9 @@ from contextlib import nullcontext
 from typing import Any
 
 from nbtf._frameworks.torch.simulation.agreement import check_devices
+from nbtf._frameworks.torch.simulation.determinism import deterministic_only
 from nbtf._frameworks.torch.simulation.machine import Machine
+from nbtf._frameworks.torch.simulation.overlaps import SharedStorages
 from nbtf._frameworks.torch.simulation.requests import Requests
 
 _NATIVE = frozenset({"aten::_unsafe_view", "aten::lift", "aten::lift_fresh"})
@@ -91,7 +93,7 @@ class Kernels:
         is_view = any([info is not None and not info.is_write for info in infos])
         if is_view:
             return ViewKernel(self._machine, name) if has_own else None
-        return HostKernel(self._machine, name, schema)
+        return deterministic_only(self._machine, name, HostKernel(self._machine, name, schema))
 
 
 def _unwinding(torch: Any, kernel: Callable[..., Any]) -> Callable[..., Any]:
@@ -156,6 +158,11 @@ class HostKernel:
             for alias in argument.alias_info.before_set
         }
         self._written = tuple(written.values())
+        self._outputs = [
+            argument.name
+            for argument in schema.arguments
+            if argument.kwarg_only and argument.alias_info is not None and argument.alias_info.is_write
+        ]
         self._set = ViewKernel(machine, "aten::set_.source_Storage_storage_offset")
         self._is_pure, self._is_random = not written, False
         argument_types = [str(argument.type) for argument in schema.arguments]
@@ -170,6 +177,10 @@ class HostKernel:
         # The fused attention of the CPU chooses its products by whether query, key and value are the same tensor.
         self._compares = {"query", "key", "qkv_weight"}.issubset(self._arguments)
         self._requests = Requests(machine, self)
+        tensors = sum(["Tensor" in argument_type for argument_type in argument_types])
+        has_lists = any(["List[" in argument_type and "Tensor" in argument_type for argument_type in argument_types])
+        self._may_overlap = schema.is_mutable and (tensors > 1 or has_lists) and machine.tensors.has_values
+        self._shared_storages = SharedStorages(machine)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Runs the op."""
@@ -180,14 +191,8 @@ class HostKernel:
                 self.run = self._op._op  # not `redispatch`, which does not accept numbers in place of tensors
                 self._is_random = machine.torch.Tag.nondeterministic_seeded in self._op.tags
             numbers: list[int] = []
-            lower = machine.lower
-            host_args = [lower(value, numbers) for value in args]
-            host_kwargs = {key: lower(value, numbers) for key, value in kwargs.items()} if kwargs else kwargs
+            host_args, host_kwargs = self._lowered(args, kwargs, numbers)
             number = max(numbers, default=machine.current)
-            if min(numbers, default=number) != number:
-                check_devices(machine, self._name, self._arguments, args, kwargs)
-            if self._compares:
-                host_args = [host_args[_first_index(args, value)] for value in args]
             if self._is_factory:
                 return self._new(host_args, host_kwargs, number)
             grants = self._requests.take(host_args, host_kwargs, number) if self._makes_tensors else []
@@ -206,7 +211,35 @@ class HostKernel:
                 self._add_time(number, host_args, host_kwargs, result)
             if self._is_pure:
                 return machine.put_on_card(result, number, self.label, grants)
+            if self._outputs:
+                self._reshape_outputs(kwargs, host_kwargs)
             return self._with_written(result, args, kwargs, number, grants)
+
+    def _lowered(
+        self, args: Sequence[Any], kwargs: dict[str, Any], numbers: list[int]
+    ) -> tuple[list[Any], dict[str, Any]]:
+        """Returns the arguments in the form that the CPU op takes, after a check of their devices."""
+        lower = self._machine.lower
+        host_args = [lower(value, numbers) for value in args]
+        host_kwargs = {key: lower(value, numbers) for key, value in kwargs.items()} if kwargs else kwargs
+        if min(numbers, default=0) != max(numbers, default=0):
+            check_devices(self._machine, self._name, self._arguments, args, kwargs)
+        if self._compares:
+            host_args = [host_args[_first_index(args, value)] for value in args]
+        if self._may_overlap:
+            return self._shared_storages.join(args, kwargs, host_args, host_kwargs)
+        return host_args, host_kwargs
+
+    def _reshape_outputs(self, kwargs: dict[str, Any], host_kwargs: dict[str, Any]) -> None:
+        """Gives outputs the shape that the op gave the tensors below them; their memory was large enough."""
+        for name in self._outputs:
+            output: Any = kwargs.get(name)
+            below: Any = host_kwargs.get(name)
+            is_list = output.__class__ is list or output.__class__ is tuple
+            for tensor, host in zip(output, below, strict=True) if is_list else ((output, below),):
+                if tensor is not None and (tensor.size() != host.size() or tensor.stride() != host.stride()):
+                    storage, offset = tensor.untyped_storage(), tensor.storage_offset()
+                    self._set(tensor, storage, offset, host.size(), host.stride())
 
     def _new(self, args: Sequence[Any], kwargs: dict[str, Any], number: int) -> Any:
         """Creates a tensor from no inputs: requests device memory before host memory is allocated."""

@@ -80,6 +80,8 @@ class Machine:
         self.leftovers = leftovers or Leftovers()
         self.layouts: Any = None
         """Assembles sparse and nested tensors; present only if tensors have values."""
+        self.is_forked = False
+        """Whether this process was forked from one that had used the devices."""
         self.generators: Sequence[Any] = ()
         self.generator_addresses: set[int] = set()
 
@@ -99,6 +101,11 @@ class Machine:
             raise self.torch.AcceleratorError(
                 f"CUDA error: invalid device ordinal\nThere are {len(self.cards)} simulated GPUs; got device {number}."
             )
+
+    def forbid_in_fork(self) -> None:
+        """Makes every use of the devices raise PyTorch's error: a forked process cannot use its parent's GPUs."""
+        self.is_forked = True
+        self.lower, self.charge = self._refuse_to_lower, self._refuse_to_charge
 
     def op(self, name: str) -> Any:
         """Returns an op by its full name, such as `aten::add.Tensor`."""
@@ -176,6 +183,8 @@ class Machine:
 
     def _refuse_to_lower(self, value: Any, numbers: list[int]) -> Any:
         if isinstance(value, self._tensor_class) and value.get_device() >= 0:
+            if self.is_forked:
+                self._refuse_device()
             raise RuntimeError(of_before(f"cuda:{value.get_device()}"))
         if value.__class__ is list or value.__class__ is tuple:
             return [self._refuse_to_lower(element, numbers) for element in value]
@@ -187,7 +196,7 @@ class Machine:
         self._refuse_device()
 
     def _refuse_device(self) -> None:
-        """Raises the error that PyTorch raises without CUDA."""
+        """Raises the error that PyTorch raises without CUDA, or in a forked process."""
         self.torch.cuda._lazy_init()
         raise RuntimeError(of_before("a simulated GPU"))
 

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+from nbtf._frameworks.torch.simulation.driver_table import reason_of
 from nbtf._frameworks.torch.simulation.machine import NO_OUTLINES, Machine
 from nbtf._frameworks.torch.simulation.replacing import Replacements
 
@@ -29,10 +30,11 @@ def install_refusals(machine: Machine, replacements: Replacements, fallback: Cal
     """
     torch = machine.torch
     replacements.set(torch.cuda.CUDAGraph, "__new__", staticmethod(refuse(_GRAPHS)))
-    replacements.set(torch._C, "_cuda_record_memory_history", _warn(_HISTORY))
+    for name in ("_cuda_record_memory_history", "_cuda_record_memory_history_legacy"):
+        replacements.set(torch._C, name, _warn(_HISTORY))
     for name in ("_share_cuda_", "_new_shared_cuda"):
         replacements.set(torch.UntypedStorage, name, refuse(_SHARING))
-    replacements.set(torch, "compile", _eagerly(torch.compile))
+    replacements.set(torch, "compile", _eagerly(torch.compile, torch.compiler.disable))
     replacements.set(torch.backends.cudnn, "is_acceptable", _no)  # avoids the warning that cuDNN was not built
     profiler: Any = torch.autograd.profiler.profile
     replacements.set(profiler, "__init__", _of_cpu(profiler.__init__))
@@ -82,8 +84,11 @@ def _of_cpu(start: Callable[..., None]) -> Callable[..., None]:
     return start_on_cpu
 
 
-def _eagerly(compile: Callable[..., Any]) -> Callable[..., Any]:
-    """Returns a `torch.compile` that runs code eagerly, with a warning that nothing is compiled."""
+def _eagerly(compile: Callable[..., Any], disable: Callable[..., Any]) -> Callable[..., Any]:
+    """Returns a `torch.compile` that runs code eagerly, with a warning that nothing is compiled.
+
+    Even tracing is left out: the tracer cannot follow the Python kernels of simulated devices.
+    """
 
     def compiled(model: Any = None, **options: Any) -> Any:
         if options.get("backend", "inductor") != "inductor":
@@ -91,7 +96,7 @@ def _eagerly(compile: Callable[..., Any]) -> Callable[..., Any]:
         if model is None:
             return partial(compiled, **options)
         warnings.warn(_COMPILED, RuntimeWarning, stacklevel=2)
-        return compile(model, **{key: value for key, value in options.items() if key != "mode"} | {"backend": "eager"})
+        return disable(model)
 
     compiled.__doc__ = compile.__doc__
     return compiled
@@ -130,7 +135,7 @@ def _refusal(name: str) -> Callable[..., Any]:
         is_class = bool(args) and isinstance(args[0], type)
         asker = f"torch.cuda.{args[0].__name__}" if is_class else _asker() or f"torch._C.{name}"
         raise NotImplementedError(
-            f"{asker} is not available on simulated GPUs: it calls the driver of a real card ({name}). "
+            f"{asker} is not available on simulated GPUs: {reason_of(name)} ({name}). "
             "Skip it if torch.cuda.get_device_name() contains 'simulated'."
         )
 

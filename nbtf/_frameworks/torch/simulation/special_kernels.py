@@ -7,6 +7,7 @@ from typing import Any
 
 from nbtf._frameworks.torch.simulation.kernels import ViewKernel
 from nbtf._frameworks.torch.simulation.machine import Machine, extent_of
+from nbtf._frameworks.torch.simulation.overlaps import SharedStorages
 
 
 def special_kernels(machine: Machine) -> dict[str, Callable[..., Any]]:
@@ -51,7 +52,7 @@ class _Copying:
     """Copies between devices, or between a device and the CPU."""
 
     def __init__(self, machine: Machine) -> None:
-        self._machine = machine
+        self._machine, self._shared_storages = machine, SharedStorages(machine)
         aten = machine.torch.ops.aten
         self._copy, self._to_copy, self._item = aten.copy_.default, aten._to_copy.default, aten._local_scalar_dense
 
@@ -60,7 +61,9 @@ class _Copying:
         machine = self._machine
         with machine.plain():
             if machine.tensors.has_values:
-                self._copy(machine.lower(target, []), machine.lower(source, []), non_blocking)
+                lowered = [machine.lower(target, []), machine.lower(source, [])]
+                lowered, _ = self._shared_storages.join((target, source), {}, lowered, {})
+                self._copy(*lowered, non_blocking)
             elif not target.is_cuda:
                 target.copy_(machine.unknown(source))
             if machine.timing.is_wanted:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import warnings
 from collections.abc import Callable, Sequence
@@ -52,6 +53,11 @@ class Switch:
             installation, self.installation = self.installation, None
             installation.remove()
 
+    def begin_child(self) -> None:
+        """Forbids the use of devices in a process that was forked after its parent had used them."""
+        if self.installation is not None and sys.modules["torch"].cuda._initialized:
+            self.installation.machine.forbid_in_fork()
+
     def _install_or_warn(self, cards: Sequence[PhysicalGPU], values: bool, read_as: float | None) -> None:
         """Installs the devices; warns instead of breaking the user's import."""
         try:
@@ -69,3 +75,6 @@ class Switch:
 
 SWITCH = Switch()
 """The switch of this process: PyTorch and its devices exist once per process."""
+
+if hasattr(os, "register_at_fork"):  # missing on Windows, which has no fork
+    os.register_at_fork(after_in_child=SWITCH.begin_child)

@@ -1,0 +1,81 @@
+"""Tells CPU ops which of their tensors share memory, so that they reject overlapping inputs and outputs.
+
+PyTorch looks for overlapping memory only between tensors of one storage, or in one tensor given twice. The CPU tensors
+below device tensors are made one by one, each with its own storage. For ops that write to an argument, this module
+makes them again with a common storage wherever the device tensors have one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from nbtf._frameworks.torch.simulation.machine import Machine
+
+
+class SharedStorages:
+    """Lowers the arguments of one op together, with a common storage for tensors that share memory."""
+
+    def __init__(self, machine: Machine) -> None:
+        """Stores the machine with the devices."""
+        self._machine, self._tensor_class = machine, machine.torch.Tensor
+        self._strided, self._construct = machine.torch.strided, machine.torch._C._construct_storage_from_data_pointer
+
+    def join(
+        self, args: Sequence[Any], kwargs: Mapping[str, Any], host_args: list[Any], host_kwargs: dict[str, Any]
+    ) -> tuple[list[Any], dict[str, Any]]:
+        """Returns the lowered arguments of an op, joined where the device tensors share memory.
+
+        Args:
+          args: positional arguments of the device's op.
+          kwargs: keyword arguments of the device's op.
+          host_args: the lowered positional arguments.
+          host_kwargs: the lowered keyword arguments.
+        """
+        tensors = [*self._on_devices((*args, *kwargs.values()))]
+        storages = [tensor.untyped_storage() for tensor in tensors]
+        if len({storage._cdata for storage in storages}) == len(tensors):
+            return host_args, host_kwargs
+        lowered = self._joined(tensors, storages)
+        return (
+            [self._replaced(value, below, lowered) for value, below in zip(args, host_args, strict=True)],
+            {name: self._replaced(kwargs[name], below, lowered) for name, below in host_kwargs.items()},
+        )
+
+    def _on_devices(self, values: Sequence[Any]) -> Iterator[Any]:
+        """Yields the device tensors among arguments, including those in lists."""
+        for value in values:
+            if isinstance(value, self._tensor_class):
+                if value.is_cuda and value.layout is self._strided:
+                    yield value
+            elif value.__class__ is list or value.__class__ is tuple:
+                yield from self._on_devices(value)
+
+    def _joined(self, tensors: Sequence[Any], storages: Sequence[Any]) -> dict[int, Any]:
+        """Returns the tensors below, by the identity of the device tensor."""
+        torch, device = self._machine.torch, self._machine.tensors.device
+        below: dict[int, Any] = {}
+        lowered: dict[int, Any] = {}
+        for tensor, storage in zip(tensors, storages, strict=True):
+            if id(tensor) in lowered:
+                continue
+            host_storage = below.get(storage._cdata)
+            if host_storage is None:
+                host_storage = self._construct(storage.data_ptr(), device, storage.nbytes())
+                below[storage._cdata] = host_storage
+            host = torch.empty(0, dtype=tensor.dtype, device=device).set_(
+                host_storage, tensor.storage_offset(), tensor.size(), tensor.stride()
+            )
+            if tensor.is_conj():
+                host = torch._conj(host)
+            lowered[id(tensor)] = torch._neg_view(host) if tensor.is_neg() else host
+        return lowered
+
+    def _replaced(self, value: Any, below: Any, lowered: Mapping[int, Any]) -> Any:
+        """Returns a lowered argument with the joined tensors in place of the separate ones."""
+        if isinstance(value, self._tensor_class):
+            return lowered.get(id(value), below)
+        if value.__class__ is list or value.__class__ is tuple:
+            return [self._replaced(*pair, lowered) for pair in zip(value, below, strict=True)]
+        return below

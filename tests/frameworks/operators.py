@@ -1,0 +1,275 @@
+"""Does every PyTorch op return on a simulated GPU what it returns on the CPU, and raise the same errors?
+
+PyTorch's own samples are run: as they are, in place, with outputs of the right and of a wrong shape, with outputs that
+overlap an input or themselves, and the samples that must raise an error. Values, gradients, dtypes, shapes, strides,
+error classes and error texts are compared.
+
+python -m tests.frameworks.operators                  # all ops, four dtypes
+python -m tests.frameworks.operators --share 0 20     # the first of twenty shares
+python -m tests.frameworks.operators --only scatter --samples 20
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import types
+import unittest
+import warnings
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import Any
+
+import torch
+
+DEVICE = "cuda:1"
+DTYPES = (torch.float32, torch.int64, torch.bfloat16, torch.complex64)
+SAMPLES = 3
+GARBAGE = ("empty", "resize")
+"""Words in names of ops whose results are uninitialized memory."""
+
+
+@dataclass
+class Report:
+    """What a search has compared and found."""
+
+    counts: Counter[str] = field(default_factory=Counter[str])
+    differences: dict[str, str] = field(default_factory=dict[str, str])
+    refusals: dict[str, str] = field(default_factory=dict[str, str])
+    other_errors: dict[str, str] = field(default_factory=dict[str, str])
+
+
+def database() -> list[Any]:
+    """Returns PyTorch's descriptions of its ops."""
+    stand_in: Any = types.ModuleType("expecttest")  # needed by the module, but not by the samples
+    stand_in.TestCase, stand_in.assert_expected_inline = unittest.TestCase, None
+    sys.modules.setdefault("expecttest", stand_in)
+    return __import__("torch.testing._internal.common_methods_invocations", fromlist=["op_db"]).op_db
+
+
+def on(device: str, value: Any) -> Any:
+    """Returns arguments with their tensors copied to a device: strides and shared memory are kept."""
+    storages: dict[int, Any] = {}
+
+    def move(tensor: Any) -> Any:
+        if not isinstance(tensor, torch.Tensor):
+            return torch.device(device) if isinstance(tensor, torch.device) else tensor
+        needs_gradient, tensor = tensor.requires_grad, tensor.detach()
+        if tensor.layout is not torch.strided or tensor.is_nested or tensor.is_quantized or tensor.is_cuda:
+            return tensor.to(device, copy=True).requires_grad_(needs_gradient)
+        plain = torch._neg_view(tensor) if tensor.is_neg() else tensor
+        plain = plain.conj() if plain.is_conj() else plain
+        storage = plain.untyped_storage()
+        if storage._cdata not in storages:
+            whole = torch.empty(0, dtype=torch.uint8).set_(storage, 0, (storage.nbytes(),))
+            storages[storage._cdata] = storage, whole.clone().to(device)
+        below = storages[storage._cdata][1].untyped_storage()
+        moved = torch.empty(0, dtype=plain.dtype, device=device)
+        moved.set_(below, plain.storage_offset(), plain.size(), plain.stride())
+        moved = moved.conj() if tensor.is_conj() else moved
+        moved = torch._neg_view(moved) if tensor.is_neg() else moved
+        return moved.requires_grad_(needs_gradient)
+
+    return torch.utils._pytree.tree_map(move, value)
+
+
+def bits(value: Any) -> Any:
+    """Returns what must be equal: all bits, except those of NaN."""
+    if not isinstance(value, torch.Tensor):
+        return repr(value).replace(DEVICE, "cpu")
+    layout = str(value.dtype), tuple(value.shape), str(value.layout)
+    if value.layout is not torch.strided or value.is_nested or value.is_quantized:
+        return *layout, repr(value.detach().cpu().to_dense() if not value.is_nested else value.detach().cpu())
+    tensor = value.detach().cpu().contiguous().resolve_conj().resolve_neg()
+    tensor = torch.view_as_real(tensor) if tensor.is_complex() else tensor
+    missing = tensor.isnan() if tensor.is_floating_point() else torch.zeros((), dtype=torch.bool)
+    numbers = tensor.nan_to_num(1.5) if tensor.is_floating_point() else tensor
+    return *layout, value.stride(), numbers.view(-1).view(torch.uint8).numpy().tobytes(), missing.tolist()
+
+
+def outcome(run: Callable[..., list[Any]], device: str, arguments: Any) -> tuple[str, Any]:
+    """Returns the results of a call on a device, or the class and the text of its error."""
+    torch.manual_seed(3)
+    try:
+        return "results", [bits(value) for value in run(*on(device, arguments))]
+    except Exception as error:
+        return "error", (type(error).__name__, str(error).replace(DEVICE, "cpu").replace("torch.cuda.", "torch."))
+
+
+def compare(name: str, kind: str, run: Callable[..., list[Any]], arguments: Any, report: Report) -> None:
+    """Compares a call on the CPU with the same call on a simulated GPU."""
+    expected, found = outcome(run, "cpu", arguments), outcome(run, DEVICE, arguments)
+    report.counts[kind] += 1
+    if expected == found:
+        return
+    if found[0] == "results":
+        report.differences.setdefault(f"{name} {kind}", _difference(expected, found))
+    elif expected[0] == "results":
+        report.refusals.setdefault(name, f"{kind}: {found[1][0]}: {found[1][1][:150]}")
+    else:
+        report.other_errors.setdefault(f"{name} {kind}", f"{expected[1]} | {found[1]}"[:400])
+
+
+def _difference(expected: tuple[str, Any], found: tuple[str, Any]) -> str:
+    if expected[0] == "error":
+        return f"no {expected[1][0]}: {expected[1][1][:100]}"
+    for one, other in zip(expected[1], found[1], strict=False):
+        if one != other:
+            return f"{str(one)[:100]} | {str(other)[:100]}"
+    return "number of results"
+
+
+def calls(op: Any, sample: Any) -> Iterator[tuple[str, Callable[..., list[Any]]]]:
+    """Yields the ways to call an op with a sample."""
+    leaves = torch.utils._pytree.tree_leaves
+
+    def plain(first: Any, args: Any, kwargs: Any) -> list[Any]:
+        found = leaves(op(first, *args, **kwargs))
+        inputs = [
+            leaf for leaf in leaves((first, args, kwargs)) if isinstance(leaf, torch.Tensor) and leaf.requires_grad
+        ]
+        targets = [leaf.abs().sum() for leaf in found if isinstance(leaf, torch.Tensor) and leaf.requires_grad]
+        gradients = torch.autograd.grad(targets, inputs, allow_unused=True) if targets and inputs else ()
+        return [*found, *gradients]
+
+    def in_place(first: Any, args: Any, kwargs: Any) -> list[Any]:
+        with torch.no_grad():
+            return leaves((op.inplace_variant(first, *args, **kwargs), first))
+
+    def in_place_expanded(first: Any, args: Any, kwargs: Any) -> list[Any]:
+        with torch.no_grad():
+            first = first.new_zeros(()).expand(first.shape)
+            return leaves((op.inplace_variant(first, *args, **kwargs), first))
+
+    def in_place_shifted(first: Any, args: Any, kwargs: Any) -> list[Any]:
+        with torch.no_grad():
+            first, args, kwargs = _shifted(first, args, kwargs)
+            return leaves((op.inplace_variant(first, *args, **kwargs), first))
+
+    def with_output(change: Callable[[Any, Any], Any]) -> Callable[..., list[Any]]:
+        def run(first: Any, args: Any, kwargs: Any) -> list[Any]:
+            with torch.no_grad():
+                made = op(first, *args, **kwargs)
+                outputs = torch.utils._pytree.tree_map(lambda tensor: change(tensor, first), made)
+                return leaves((op(first, *args, **kwargs, out=outputs), outputs))
+
+        return run
+
+    yield "plain", plain
+    if op.inplace_variant is not None and isinstance(sample.input, torch.Tensor):
+        yield "in place", in_place
+        yield "in place, expanded", in_place_expanded
+        if any(isinstance(leaf, torch.Tensor) for leaf in leaves(sample.args)):
+            yield "in place, shifted", in_place_shifted
+    if op.supports_out:
+        yield "output", with_output(lambda made, _first: torch.zeros_like(made))
+        yield "output of another shape", with_output(lambda made, _first: made.new_zeros(made.numel() + 1))
+        yield "empty output", with_output(lambda made, _first: made.new_empty(0))
+        yield "output is the input", with_output(_input_as_output)
+        yield "output shifted", with_output(_shifted_output)
+        yield "expanded output", with_output(lambda made, _first: made.new_zeros(()).expand(made.shape))
+
+
+def _shifted(first: Any, args: Any, kwargs: Any) -> tuple[Any, Any, Any]:
+    """Returns arguments whose first two tensors are one element apart in the same memory."""
+    memory = first.new_ones(first.numel() + 1)
+    moved = memory[1:].view(first.shape)
+    shifted = tuple(
+        memory[:-1].view(each.shape)
+        if isinstance(each, torch.Tensor) and each.shape == first.shape and each.dtype == first.dtype
+        else each
+        for each in args
+    )
+    return moved, shifted, kwargs
+
+
+def _input_as_output(made: Any, first: Any) -> Any:
+    """Returns the input if it fits as the output: resizing an input crashes some ops on the CPU."""
+    if isinstance(first, torch.Tensor) and isinstance(made, torch.Tensor):
+        return first if (first.shape, first.dtype) == (made.shape, made.dtype) else made.new_zeros(made.shape)
+    return made
+
+
+def _shifted_output(made: Any, first: Any) -> Any:
+    """Returns an output that shares all but one element with the input, if their dtypes are equal."""
+    if not isinstance(first, torch.Tensor) or not isinstance(made, torch.Tensor):
+        return made
+    if first.dtype != made.dtype or not first.is_contiguous() or first.numel() <= made.numel():
+        return made.new_zeros(made.shape)
+    return first.as_strided((made.numel(),), (1,), first.storage_offset() + 1).view(made.shape)
+
+
+def search_op(op: Any, dtype: Any, samples: int, report: Report) -> None:
+    """Compares the samples of an op for a dtype."""
+    has_gradient = op.supports_autograd and (dtype.is_floating_point or dtype.is_complex)
+    for sample in islice(op.sample_inputs("cpu", dtype, requires_grad=has_gradient), samples):
+        arguments = sample.input, sample.args, dict(sample.kwargs)
+        for kind, run in calls(op, sample):
+            compare(op.name, kind, run, arguments, report)
+
+
+def search_errors(op: Any, report: Report) -> None:
+    """Compares the samples that must raise an error."""
+    if op.error_inputs_func is None:
+        return
+    samples: list[Any] = []
+    with suppress(Exception):  # some describe errors of real cards
+        samples = [each.sample_input for each in op.error_inputs("cpu")]
+    for sample in samples:
+        arguments = sample.input, sample.args, dict(sample.kwargs)
+        tensors = [leaf for leaf in torch.utils._pytree.tree_leaves(arguments) if isinstance(leaf, torch.Tensor)]
+        if any(tensor.is_cuda or tensor.is_meta for tensor in tensors):
+            continue  # tensors of several devices: their error is another one
+
+        def run(first: Any, args: Any, kwargs: Any) -> list[Any]:
+            return torch.utils._pytree.tree_leaves(op(first, *args, **kwargs))
+
+        compare(op.name, "error", run, arguments, report)
+
+
+def search(ops: list[Any], dtypes: tuple[Any, ...], samples: int) -> Report:
+    """Compares ops on the simulated GPUs that are installed with the CPU."""
+    report = Report()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for op in ops:
+            if any(word in op.name for word in GARBAGE):
+                continue
+            report.counts["ops"] += 1
+            for dtype in dtypes:
+                if dtype in op.supported_dtypes("cpu"):
+                    search_op(op, dtype, samples, report)
+            search_errors(op, report)
+    return report
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m tests.frameworks.operators", description="Compare PyTorch's ops.")
+    parser.add_argument("--share", type=int, nargs=2, default=(0, 1), metavar=("NUMBER", "SHARES"))
+    parser.add_argument("--samples", type=int, default=SAMPLES, help="samples per op, dtype and form of the call")
+    parser.add_argument("--only", default="", help="only ops whose names contain this")
+    chosen = parser.parse_args()
+    from nbtf._devices.discovery import gpus, simulated_machine
+    from nbtf._frameworks.torch.simulation.switch import SWITCH
+
+    ops = [op for op in database() if chosen.only in op.name][chosen.share[0] :: chosen.share[1]]
+    SWITCH.on(gpus(simulated_machine(2, "A100 80"), {}))
+    report = search(ops, DTYPES, chosen.samples)
+    for name, text in report.differences.items():
+        print("difference:", name, text)
+    for name, text in report.refusals.items():
+        print("refused:", name, text)
+    for name, text in report.other_errors.items():
+        print("another error:", name, text)
+    print(
+        f"{dict(report.counts)}: {len(report.differences)} silent differences, {len(report.refusals)} ops refused, "
+        f"{len(report.other_errors)} with another error"
+    )
+    return min(1, len(report.differences))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -88,6 +88,7 @@ from nbtf._runtime.logger import get_logger as get_logger
 from nbtf._runtime.tensor import Tensor as Tensor
 from nbtf._shapes import TensorShape as TensorShape
 from nbtf._shapes import TensorSpec as TensorSpec
+from nbtf._shapes import TypeSpec as TypeSpec
 from nbtf._types import DType as DType
 from nbtf._types import as_dtype as as_dtype
 from nbtf._types import bfloat16 as bfloat16
@@ -241,6 +242,7 @@ if _typing.TYPE_CHECKING:  # loaded on first use; listed here for editors and ty
     from nbtf.autodiff import recompute_grad as recompute_grad
     from nbtf.compat._v1._graph.graph import Graph as Graph
     from nbtf.config import gpu as gpu  # the 2.0 alpha guide's text says tf.gpu, its code tf.config.gpu
+    from nbtf.data.iterators import OptionalSpec as OptionalSpec
     from nbtf.data.specs import RaggedTensorSpec as RaggedTensorSpec
     from nbtf.data.specs import SparseTensorSpec as SparseTensorSpec
     from nbtf.debugging import Assert as Assert
@@ -323,6 +325,7 @@ _FETCHED_ON_FIRST_USE = {
         ),
         "nbtf.compat._v1._graph.graph": "Graph",
         "nbtf.config": "gpu",
+        "nbtf.data.iterators": "OptionalSpec",
         "nbtf.data.specs": "RaggedTensorSpec SparseTensorSpec",
         "nbtf.debugging": "Assert assert_equal assert_greater assert_less assert_rank",
     }.items()
@@ -335,6 +338,14 @@ _OF_KERAS = frozenset({"initializers", "losses", "metrics", "optimizers"})
 
 _FOR_IPYTHON = frozenset({"load_ipython_extension", "unload_ipython_extension"})
 """The names that `%load_ext nbtf` needs; they are not part of the public `tf.` namespace."""
+
+
+_FOR_LIBRARIES = {
+    "__internal__": "nbtf._as_tensorflow.internal",
+    "present_as_tensorflow": "nbtf.runtime",
+    "types": "nbtf._as_tensorflow.types",
+}
+"""Names for libraries that import TensorFlow, which are not part of the public `tf.` namespace, and their modules."""
 
 
 # The notebook's views are imported late, as few programs draw or print them. The layers below call these functions.
@@ -355,6 +366,9 @@ def _in_words(result: _Any) -> str:  # pyright: ignore[reportUnusedFunction]
 if _environ.get("NBTF_SIMULATE"):  # libraries imported from now on find simulated GPUs
     _import_module("nbtf._frameworks.simulating").share_from_environment()
 
+if _environ.get("NBTF_AS_TENSORFLOW"):  # `import tensorflow` means nbtf from now on
+    _import_module("nbtf._as_tensorflow.presentation").present_from_environment()
+
 
 if not _typing.TYPE_CHECKING:  # a type checker would conclude that any name exists
 
@@ -367,6 +381,9 @@ if not _typing.TYPE_CHECKING:  # a type checker would conclude that any name exi
             return _import_module(f"nbtf.keras.{name}")
         if name in _FOR_IPYTHON:
             return getattr(_import_module("nbtf.notebook"), name)
+        if name in _FOR_LIBRARIES:
+            module = _import_module(_FOR_LIBRARIES[name])
+            return getattr(module, name, module)
         raise _import_module("nbtf._missing").missing(name)
 
 

@@ -298,8 +298,8 @@ def is_tensor(x: object) -> bool:
     """
     if isinstance(x, Tensor):
         return True
-    owner = next((base for base in type(x).__mro__ if "__tf_tensor__" in vars(base)), None)
-    return owner is not None and owner.__module__.startswith("nbtf.")  # other classes can only be converted to a tensor
+    methods = [vars(base)["__tf_tensor__"] for base in type(x).__mro__ if "__tf_tensor__" in vars(base)]
+    return any([method.__module__.startswith("nbtf.") for method in methods])  # others can only be converted
 
 
 def executing_eagerly() -> bool:

@@ -178,6 +178,8 @@ def lengths_of(shape: Any) -> Any:
         return shape
     if isinstance(shape, TensorShape) and not shape.is_fully_defined():
         raise ValueError(f"Cannot convert a partially known TensorShape {shape} to a Tensor.")
+    if shape.__class__ in (list, tuple) and any([hasattr(length, "static_value") for length in shape]):
+        return list_as_tensor(list(shape), None)  # lengths that are known only when a function runs
     try:
         return as_ints(shape)
     except (AttributeError, TypeError):
@@ -337,8 +339,8 @@ def get_static_value(tensor: Any, partial: bool = False) -> Any:
     >>> tf.get_static_value(tf.constant([1, 2]))
     array([1, 2], dtype=int32)
     """
-    if isinstance(tensor, Tensor):
-        return tensor.numpy()
     if hasattr(tensor, "static_value"):
         return tensor.static_value()  # a graph tensor may have a static value
+    if isinstance(tensor, Tensor):
+        return tensor.numpy()
     return None if is_tensor(tensor) else tensor

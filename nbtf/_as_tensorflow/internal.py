@@ -5,21 +5,25 @@ All of them are for Keras 3 (`keras.src.backend.tensorflow`, and `keras.src.lega
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections import OrderedDict
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, cast
 
 from nbtf._as_tensorflow.class_names import give_names
-from nbtf._graph.tracing import tracing
-from nbtf._graph.trial import init_scope
+from nbtf._graph.function_graph import FunctionGraph
+from nbtf._graph.trial import init_scope, inside
 from nbtf._ops.arrays.creation import get_static_value
 from nbtf._ops.control.flow import cond
+from nbtf._ops.random.generator import Generator
 from nbtf._ops.ragged_and_sparse.indexed_slices import IndexedSlices
 from nbtf._ops.ragged_and_sparse.ragged import RaggedTensor
 from nbtf._ops.ragged_and_sparse.sparse import SparseTensor
 from nbtf._ops.trackable import Trackable as TrackableBase
 from nbtf._ops.trackable import restore_parts
+from nbtf._ops.variables.variable import Variable as TensorVariable
+from nbtf._runtime.scopes import EMPTY, SCOPE
 from nbtf._runtime.tensor import Tensor as EagerTensor
 from nbtf.data.iterators import Optional
 from nbtf.distribute import get_replica_context
@@ -55,6 +59,9 @@ class CompositeTensor(metaclass=_ClassesOf):
     classes = (IndexedSlices, RaggedTensor, SparseTensor, DistributedValues, Optional)
 
 
+_CONTAINERS = frozenset({list, tuple, dict, OrderedDict})
+
+
 class TensorProtocol:
     """`types.Tensor`: the base class of Keras' variables, which TensorFlow's functions take like tensors."""
 
@@ -72,22 +79,51 @@ class TensorProtocol:
 
 
 class Trackable(TrackableBase):
-    """`tracking.Trackable`: an object whose parts a checkpoint saves under the names that it is told."""
+    """`tracking.Trackable`: an object whose parts a checkpoint saves, under the names that `_track_trackable` gets."""
+
+    _saves_parts = True
+    """Whether `_trackable_children` tells `tf.train.Checkpoint` all that belongs to the object."""
 
     def _track_trackable(self, trackable: Any, name: str, overwrite: bool = False) -> Any:
         """Adds a part, and restores its variables if a checkpoint has values for them."""
         self.__dict__.setdefault("_self_tracked_parts", {})[name] = trackable
         if self._awaiting:
+            if isinstance(trackable, TensorProtocol) and not hasattr(trackable, "__tf_variable__"):
+                _tell_of_value(cast("Any", trackable), self)
             restore_parts(self)
         return trackable
 
     def _trackable_children(self, save_type: str = "checkpoint", **kwargs: Any) -> dict[str, Any]:
-        """Returns the parts by name."""
-        return dict(self.__dict__.get("_self_tracked_parts", {}))
+        """Returns the parts by name; a checkpoint may have replaced a list by one that reports new items."""
+        parts = self.__dict__.get("_self_tracked_parts", {})
+        return {name: self.__dict__.get(name, part) for name, part in parts.items()}
+
+    def _named_children(self) -> Iterator[tuple[str, Any]]:
+        """Yields the parts, for `tf.train.Checkpoint`."""
+        yield from self._trackable_children().items()
+
+
+def _tell_of_value(variable: Any, owner: Trackable) -> None:
+    """Makes a variable restore its owner's parts as soon as it has a value, which Keras may give it later."""
+
+    def resume() -> None:
+        variable.__dict__["_awaiting"] = ()
+        restore_parts(owner)
+
+    variable.__dict__["_awaiting"] = (resume,)
 
 
 class AutoTrackable(Trackable):
-    """`tracking.AutoTrackable`: an object whose attributes are its parts. For Keras' layers, which add them."""
+    """`tracking.AutoTrackable`: an object whose attributes are its parts. For Keras' layers, models and optimizers."""
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        """Sets an attribute, which becomes a part if it can hold variables. Keras' own lists are no parts."""
+        if getattr(self, "_self_setattr_tracking", True):
+            if type(value) in _CONTAINERS or isinstance(value, TrackableBase | TensorVariable | Generator):
+                self._track_trackable(value, name, overwrite=True)
+            else:
+                self.__dict__.get("_self_tracked_parts", {}).pop(name, None)
+        super().__setattr__(name, value)
 
     def __delattr__(self, name: str) -> None:
         """Deletes an attribute, which is no part any more."""
@@ -104,7 +140,7 @@ class FuncGraph:
 
     def as_default(self) -> AbstractContextManager[Any]:
         """Returns a block whose ops are recorded and do not run."""
-        return tracing()
+        return inside((SCOPE() or EMPTY).with_(graph=FunctionGraph(self.name, None), tapes=(), request=None))
 
 
 def _choose(

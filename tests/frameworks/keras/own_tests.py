@@ -111,6 +111,7 @@ def run(folders: Sequence[str], library: str = "nbtf", workers: int = 1, show: b
         }
         options = ["-p", "tests.frameworks.keras.own_tests_plugin", "-p", "no:cacheprovider", "-p", "no:pytest_nbtf"]
         options += ["-c", os.devnull, f"--rootdir={source.parents[1]}", "-q", "--tb=line", "-W", "ignore"]
+        options += ["--continue-on-collection-errors"]
         options += ["-n", str(workers)] if workers > 1 else []
         command = [sys.executable, "-m", "pytest", *options, *[str(source / name) for name in folders]]
         subprocess.run(command, env=environ, cwd=folder, check=False, stdout=None if show else subprocess.DEVNULL)

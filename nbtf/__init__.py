@@ -143,6 +143,10 @@ if _typing.TYPE_CHECKING:  # loaded on first use; listed here for editors and ty
     from nbtf import version as version
     from nbtf._graph.function import function as function
     from nbtf._graph.trial import init_scope as init_scope
+    from nbtf._ops.arrays.batch_blocks import batch_to_space as batch_to_space
+    from nbtf._ops.arrays.batch_blocks import required_space_to_batch_paddings as required_space_to_batch_paddings
+    from nbtf._ops.arrays.batch_blocks import space_to_batch as space_to_batch
+    from nbtf._ops.arrays.batch_blocks import space_to_batch_nd as space_to_batch_nd
     from nbtf._ops.arrays.bitcast import bitcast as bitcast
     from nbtf._ops.arrays.coordinates import gather_nd as gather_nd
     from nbtf._ops.arrays.coordinates import scatter_nd as scatter_nd
@@ -279,6 +283,9 @@ _FETCHED_ON_FIRST_USE = {
     for module, names in {
         "nbtf._graph.function": "function",
         "nbtf._graph.trial": "init_scope",
+        "nbtf._ops.arrays.batch_blocks": (
+            "batch_to_space required_space_to_batch_paddings space_to_batch space_to_batch_nd"
+        ),
         "nbtf._ops.arrays.bitcast": "bitcast",
         "nbtf._ops.arrays.coordinates": "gather_nd scatter_nd",
         "nbtf._ops.arrays.gathering": "boolean_mask gather repeat",

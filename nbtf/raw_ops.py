@@ -9,7 +9,15 @@ from typing import Any, NoReturn
 from nbtf._ops.arrays import indexing, padding, shapes
 from nbtf._ops.image import resizing
 from nbtf._ops.math import exponentials
-from nbtf._ops.nn import activations, convolution, local_response, pooling
+from nbtf._ops.nn import (
+    activations,
+    convolution,
+    convolution_3d,
+    depthwise_convolution,
+    local_response,
+    pooling,
+    pooling_3d,
+)
 from nbtf._ops.op import Op
 from nbtf._public import public_names as _public_names
 from nbtf._types import int32
@@ -76,6 +84,25 @@ Conv2DBackpropFilter: Callable[..., Any] = _door(
     data_format="NHWC",
     dilations=[1, 1, 1, 1],
 )
+AvgPool3DGrad: Callable[..., Any] = _door(
+    pooling_3d.AvgPool3DGrad, "grad orig_input_shape ksize strides padding data_format", data_format="NDHWC"
+)
+Conv3DBackpropFilterV2: Callable[..., Any] = _door(
+    convolution_3d.Conv3DBackpropFilterV2,
+    "input out_backprop filter_sizes strides padding data_format dilations",
+    data_format="NDHWC",
+    dilations=[1, 1, 1, 1, 1],
+)
+DepthwiseConv2dNativeBackpropFilter: Callable[..., Any] = _door(
+    depthwise_convolution.DepthwiseConv2dNativeBackpropFilter,
+    "input out_backprop filter_sizes strides padding data_format",
+    data_format="NHWC",
+)
+DepthwiseConv2dNativeBackpropInput: Callable[..., Any] = _door(
+    depthwise_convolution.DepthwiseConv2dNativeBackpropInput,
+    "filter out_backprop input_sizes strides padding data_format",
+    data_format="NHWC",
+)
 LRNGrad: Callable[..., Any] = _door(
     local_response.LRNGrad,
     "input_grads input_image output_image depth_radius bias alpha beta",
@@ -87,6 +114,8 @@ LRNGrad: Callable[..., Any] = _door(
 _OF_WINDOWS = "orig_input orig_output grad ksize strides padding data_format"
 MaxPoolGrad: Callable[..., Any] = _door(pooling.MaxPoolGrad, _OF_WINDOWS, data_format="NHWC")
 MaxPoolGradGrad: Callable[..., Any] = _door(pooling.MaxPoolGradGrad, _OF_WINDOWS, data_format="NHWC")
+MaxPool3DGrad: Callable[..., Any] = _door(pooling_3d.MaxPool3DGrad, _OF_WINDOWS, data_format="NDHWC")
+MaxPool3DGradGrad: Callable[..., Any] = _door(pooling_3d.MaxPool3DGradGrad, _OF_WINDOWS, data_format="NDHWC")
 MirrorPadGrad: Callable[..., Any] = _door(padding.MirrorPadGrad, "input paddings mode")
 Rank: Callable[..., Any] = _door(shapes.Rank, "input")
 ReluGrad: Callable[..., Any] = _door(activations.ReluGrad, "gradients features")

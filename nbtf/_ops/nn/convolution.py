@@ -7,8 +7,7 @@ from typing import Any
 
 from nbtf._devices.base import Spec
 from nbtf._ops.arrays.broadcasting import reshape
-from nbtf._ops.arrays.shapes import expand_dims, squeeze
-from nbtf._ops.attributes import HostInput, as_ints, as_shape, of_integers
+from nbtf._ops.attributes import HostInput, as_shape, of_integers
 from nbtf._ops.nn import depthwise, layouts
 from nbtf._ops.nn.windows import (
     Padding,
@@ -34,10 +33,14 @@ from nbtf.errors import InvalidArgumentError
 KINDS = FLOATS | {int32}
 
 
-def _groups(channels: int, depth: int, filters: int) -> int:
-    """Returns the number of channel groups; each filter processes one group."""
+def count_groups(channels: int, depth: int, filters: int, subject: str = "input") -> int:
+    """Returns the number of channel groups; each filter processes one group.
+
+    Raises:
+      InvalidArgumentError: if the channels or the filters cannot be split into groups of one size.
+    """
     if depth <= 0 or channels % depth:
-        raise InvalidArgumentError(f"input depth must be evenly divisible by filter depth: {channels} vs {depth}")
+        raise InvalidArgumentError(f"{subject} depth must be evenly divisible by filter depth: {channels} vs {depth}")
     groups = channels // depth
     if groups and filters % groups:
         raise InvalidArgumentError(f"output depth must be evenly divisible by number of groups: {filters} vs {groups}")
@@ -70,7 +73,7 @@ def Conv2D(xp: Any, input: Any, filters: Any, strides: Any, padding: Padding, da
         raise ValueError("images and filters must have four axes")
     w = window((filters.shape[0], filters.shape[1]), strides, padding, data_format, dilations)
     images, filters = _images(xp, input, w), _filters(xp, filters)
-    groups = _groups(images.shape[3], filters.shape[2], filters.shape[3])
+    groups = count_groups(images.shape[3], filters.shape[2], filters.shape[3])
     rows, columns = steps(images.shape[1], 0, w), steps(images.shape[2], 1, w)
     if groups > 1 == filters.shape[2]:
         wide = padded(xp, _for_each_filter(xp, images, filters.shape[3] // groups), rows, columns)
@@ -143,7 +146,7 @@ def conv2d(
 
 def _check(channels: int | None, filters: Spec) -> None:
     if None not in (channels, filters.shape[2], filters.shape[3]):
-        _groups(channels, filters.shape[2], filters.shape[3])  # pyright: ignore[reportArgumentType]
+        count_groups(channels, filters.shape[2], filters.shape[3])  # pyright: ignore[reportArgumentType]
 
 
 @Conv2D.infer
@@ -207,7 +210,7 @@ def Conv2DBackpropInput(
     w = window((filters.shape[0], filters.shape[1]), strides, padding, data_format, dilations)
     back, filters = _images(xp, grad, w), _filters(xp, filters)
     batch, height, width, channels = image_shape(as_shape(input_sizes), w.first)
-    groups = _groups(channels, filters.shape[2], filters.shape[3])
+    groups = count_groups(channels, filters.shape[2], filters.shape[3])
     rows, columns = steps(height, 0, w), steps(width, 1, w)
     if back.shape != (batch, rows.windows, columns.windows, filters.shape[3]):
         raise ValueError("the shapes of gradient and convolution differ")
@@ -271,7 +274,7 @@ def Conv2DBackpropFilter(
     height, width, depth, filters = as_shape(filter_sizes)
     w = window((height, width), strides, padding, data_format, dilations)
     images, back = _images(xp, input, w), _images(xp, grad, w)
-    groups = _groups(images.shape[3], depth, filters)
+    groups = count_groups(images.shape[3], depth, filters)
     rows, columns = steps(images.shape[1], 0, w), steps(images.shape[2], 1, w)
     if back.shape != (len(images), rows.windows, columns.windows, filters):
         raise ValueError("the shapes of gradient and convolution differ")
@@ -348,90 +351,3 @@ def conv2d_transpose(
         dilations=dilations,
         name=name,
     )
-
-
-def conv1d(
-    input: TensorLike,
-    filters: TensorLike,
-    stride: Any,
-    padding: Padding,
-    data_format: str | None = "NWC",
-    dilations: Any = None,
-    name: str | None = None,
-) -> Tensor:
-    """Computes 1-D convolutions of sequences, as images of height 1.
-
-    Args:
-      input: floats, shape `[batch, width, channels]`, or `[batch, channels, width]` with `"NCW"`.
-      filters: the same dtype, shape `[width, channels, results]`.
-      stride: the window's step.
-      padding: `"SAME"` or `"VALID"`.
-      data_format: `"NWC"` (default) or `"NCW"`.
-      dilations: the distance between elements of the window; 1 by default.
-
-    Returns:
-      A tensor of shape `[batch, positions, results]`.
-
-    Raises:
-      ValueError: if `data_format` is unknown.
-      InvalidArgumentError: if the shapes do not fit.
-
-    >>> tf.nn.conv1d([[[1.0], [2.0], [4.0]]], [[[1.0]], [[10.0]]], stride=1, padding="VALID").numpy().tolist()
-    [[[21.0], [42.0]]]
-    """
-    if data_format not in (None, "NWC", "NCW"):
-        raise ValueError(f"`data_format` must be 'NWC' or 'NCW'. Received: data_format={data_format}")
-    first = data_format == "NCW"
-    height = 2 if first else 1
-    images = expand_dims(input, height)
-    over_height = expand_dims(filters, 0)
-    strides, dilations = (1, _width_of(stride)), (1, 1 if dilations is None else _width_of(dilations))
-    result = conv2d(images, over_height, strides, padding, "NCHW" if first else "NHWC", dilations, name)
-    return squeeze(result, [height])
-
-
-def _width_of(value: Any) -> int:
-    """Returns the number for the width, given one number, a list of one, or one number per axis."""
-    if hasattr(value, "__index__"):
-        return value.__index__()
-    numbers = as_ints(value)
-    if not numbers:
-        raise ValueError("`stride` and `dilations` must be numbers, not None")
-    return max(numbers)
-
-
-def convolution(
-    input: TensorLike,
-    filters: TensorLike,
-    strides: Any = None,
-    padding: Padding = "VALID",
-    data_format: str | None = None,
-    dilations: Any = None,
-    name: str | None = None,
-) -> Tensor:
-    """Computes convolutions of sequences or images with `conv1d` or `conv2d`, depending on the number of axes.
-
-    Args:
-      input: floats, with 3 or 4 axes.
-      filters: the same dtype and number of axes.
-      strides: the window's step; 1 by default.
-      padding: `"SAME"` or `"VALID"`.
-      data_format: as in `conv1d` or `conv2d`.
-      dilations: the distance between elements of the window; 1 by default.
-
-    Returns:
-      A tensor with the rank of `input`.
-
-    Raises:
-      ValueError: if `input` does not have 3 or 4 axes.
-
-    >>> tf.nn.convolution(tf.ones([1, 4, 4, 1]), tf.ones([2, 2, 1, 1])).shape
-    TensorShape([1, 3, 3, 1])
-    """
-    images = as_tensor(input)
-    strides = 1 if strides is None else strides
-    if len(images.shape) == 3:
-        return conv1d(images, filters, strides, padding, data_format or "NWC", dilations, name)
-    if len(images.shape) == 4:
-        return conv2d(images, filters, strides, padding, data_format or "NHWC", dilations, name)
-    raise ValueError(f"`input` must have 3 or 4 axes here. Received: input.shape={images.shape}")

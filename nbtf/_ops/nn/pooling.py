@@ -1,4 +1,4 @@
-"""Pooling of images and sequences: the maximum or mean under a window."""
+"""Pooling of images: the maximum or mean under a window."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from typing import Any
 
 from nbtf._devices.base import Spec
-from nbtf._ops.arrays.shapes import expand_dims, squeeze
 from nbtf._ops.attributes import as_shape, of_integers
 from nbtf._ops.nn.windows import (
     Padding,
@@ -27,7 +26,6 @@ from nbtf._ops.nn.windows import (
 )
 from nbtf._ops.op import Gradients, op
 from nbtf._ops.specs import as_asked, of_rank
-from nbtf._runtime.conversion import as_tensor
 from nbtf._runtime.tape import Call
 from nbtf._runtime.tensor import Tensor
 from nbtf._types import FLOATS, REALS, TensorLike, uint32, uint64
@@ -286,134 +284,3 @@ def _(grad: Spec, orig_input_shape: Any, **attrs: Any) -> Spec:
 def _(call: Call, grad: Tensor) -> Gradients:
     attrs = {name: value for name, value in call.attrs.items() if name != "orig_input_shape"}
     return [avg_pool2d(grad, **attrs)]
-
-
-def _of_sequences(pool: Any, input: Any, ksize: Any, strides: Any, padding: Any, data_format: Any, name: Any) -> Tensor:
-    if data_format not in (None, "NWC", "NCW"):
-        raise ValueError(f"`data_format` must be 'NWC' or 'NCW'. Received: data_format={data_format}")
-    first = data_format == "NCW"
-    height = 2 if first else 1
-    size, stride = (1, pair(ksize, "ksize", False)[1]), (1, pair(strides, "strides", False)[1])
-    images = expand_dims(input, height)
-    return squeeze(pool(images, size, stride, padding, "NCHW" if first else "NHWC", name), [height])
-
-
-def max_pool1d(
-    input: TensorLike,
-    ksize: Any,
-    strides: Any,
-    padding: Padding,
-    data_format: str | None = "NWC",
-    name: str | None = None,
-) -> Tensor:
-    """Returns the maximum under each position of a window that moves along sequences.
-
-    Args:
-      input: real numbers, shape `[batch, width, channels]`, or channels second with `"NCW"`.
-      ksize: the window's size.
-      strides: the window's step.
-      padding: `"SAME"` or `"VALID"`.
-      data_format: `"NWC"` (default) or `"NCW"`.
-
-    Returns:
-      A tensor of shape `[batch, positions, channels]`.
-
-    >>> tf.nn.max_pool1d([[[1.0], [3.0], [2.0], [0.0]]], 2, 2, "VALID").numpy().tolist()
-    [[[3.0], [2.0]]]
-    """
-    return _of_sequences(max_pool2d, input, ksize, strides, padding, data_format, name)
-
-
-def avg_pool1d(
-    input: TensorLike,
-    ksize: Any,
-    strides: Any,
-    padding: Padding,
-    data_format: str | None = "NWC",
-    name: str | None = None,
-) -> Tensor:
-    """Returns the mean under each position of a window that moves along sequences.
-
-    Args:
-      input: floats, shape `[batch, width, channels]`, or channels second with `"NCW"`.
-      ksize: the window's size.
-      strides: the window's step.
-      padding: `"SAME"` or `"VALID"`.
-      data_format: `"NWC"` (default) or `"NCW"`.
-
-    Returns:
-      A tensor of shape `[batch, positions, channels]`.
-
-    >>> tf.nn.avg_pool1d([[[1.0], [3.0], [2.0], [0.0]]], 2, 2, "VALID").numpy().tolist()
-    [[[2.0], [1.0]]]
-    """
-    return _of_sequences(avg_pool2d, input, ksize, strides, padding, data_format, name)
-
-
-def max_pool(
-    input: TensorLike,
-    ksize: Any,
-    strides: Any,
-    padding: Padding,
-    data_format: str | None = None,
-    name: str | None = None,
-) -> Tensor:
-    """Returns the maximum under each position of a window, by `max_pool1d` or `max_pool2d`.
-
-    Args:
-      input: real numbers, with 3 or 4 axes.
-      ksize: the window's size.
-      strides: the window's step.
-      padding: `"SAME"` or `"VALID"`.
-      data_format: as in the function with the suffix `1d` or `2d`.
-
-    Returns:
-      A tensor with the rank of `input`.
-
-    Raises:
-      ValueError: if `input` does not have 3 or 4 axes.
-
-    >>> tf.nn.max_pool(tf.ones([1, 4, 4, 1]), 2, 2, "SAME").shape
-    TensorShape([1, 2, 2, 1])
-    """
-    return _by_rank(max_pool1d, max_pool2d, input, ksize, strides, padding, data_format, name)
-
-
-def avg_pool(
-    input: TensorLike,
-    ksize: Any,
-    strides: Any,
-    padding: Padding,
-    data_format: str | None = None,
-    name: str | None = None,
-) -> Tensor:
-    """Returns the mean under each position of a window, by `avg_pool1d` or `avg_pool2d`.
-
-    Args:
-      input: floats, with 3 or 4 axes.
-      ksize: the window's size.
-      strides: the window's step.
-      padding: `"SAME"` or `"VALID"`.
-      data_format: as in the function with the suffix `1d` or `2d`.
-
-    Returns:
-      A tensor with the rank of `input`.
-
-    Raises:
-      ValueError: if `input` does not have 3 or 4 axes.
-
-    >>> tf.nn.avg_pool(tf.ones([1, 4, 4, 1]), 2, 2, "SAME").shape
-    TensorShape([1, 2, 2, 1])
-    """
-    return _by_rank(avg_pool1d, avg_pool2d, input, ksize, strides, padding, data_format, name)
-
-
-def _by_rank(
-    pool1d: Any, pool2d: Any, input: Any, ksize: Any, strides: Any, padding: Any, data_format: Any, name: Any
-) -> Tensor:
-    images = as_tensor(input)
-    if len(images.shape) == 3:
-        return pool1d(images, ksize, strides, padding, data_format or "NWC", name)
-    if len(images.shape) == 4:
-        return pool2d(images, ksize, strides, padding, data_format or "NHWC", name)
-    raise ValueError(f"`input` must have 3 or 4 axes here. Received: input.shape={images.shape}")

@@ -74,16 +74,27 @@ def pair(value: Any, name: str, first: bool) -> Pair:
     Raises:
       ValueError: if `value` has another length.
     """
+    height, width = spatial(value, 2, name, first)
+    return height, width
+
+
+def spatial(value: Any, axes: int, name: str, first: bool) -> tuple[int, ...]:
+    """Returns a number for each spatial axis, given one number, a list of one, one per spatial axis or one per axis.
+
+    Raises:
+      ValueError: if `value` has another length.
+    """
     if hasattr(value, "__index__"):
-        return value.__index__(), value.__index__()
+        return (value.__index__(),) * axes
     values = as_ints(value)
     if len(values) == 1:
-        return values[0], values[0]
-    if len(values) == 2:
-        return values[0], values[1]
-    if len(values) == 4:
-        return (values[2], values[3]) if first else (values[1], values[2])
-    raise ValueError(f"{name} should be of length 1, 2 or 4. Received: {name}={value} of length {len(values)}")
+        return values * axes
+    if len(values) == axes:
+        return values
+    if len(values) == axes + 2:
+        return values[2:] if first else values[1:-1]
+    lengths = f"{name} should be of length 1, {axes} or {axes + 2}"
+    raise ValueError(f"{lengths}. Received: {name}={value} of length {len(values)}")
 
 
 def _padding(value: Padding, first: bool) -> str | tuple[Pair, Pair]:
@@ -109,7 +120,8 @@ def steps(length: int, axis: int, w: Window) -> Steps:
         missing = max(0, (count - 1) * stride + size - length)
         return Steps(count, missing // 2, missing - missing // 2)
     front, back = (0, 0) if isinstance(w.padding, str) else w.padding[axis]
-    count = (length + front + back - size + stride) // stride
+    room = length + front + back - size + stride
+    count = room // stride if room >= 0 else -(-room // stride)  # as integers are divided in C++
     if count < 0:
         text = f"Computed output size would be negative: {count} "
         text += f"[input_size: {length}, effective_filter_size: {size}, stride: {stride}]"

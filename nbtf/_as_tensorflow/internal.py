@@ -28,6 +28,7 @@ from nbtf._runtime.tensor import Tensor as EagerTensor
 from nbtf.data.iterators import Optional
 from nbtf.distribute import get_replica_context
 from nbtf.distribute.values import DistributedValues
+from nbtf.keras.layers.tracking import TrackedDict, TrackedList, tracked
 
 __all__ = [
     "CompositeTensor",
@@ -59,7 +60,7 @@ class CompositeTensor(metaclass=_ClassesOf):
     classes = (IndexedSlices, RaggedTensor, SparseTensor, DistributedValues, Optional)
 
 
-_CONTAINERS = frozenset({list, tuple, dict, OrderedDict})
+_CONTAINERS = frozenset({TrackedList, TrackedDict, tuple, OrderedDict})
 
 
 class TensorProtocol:
@@ -94,9 +95,8 @@ class Trackable(TrackableBase):
         return trackable
 
     def _trackable_children(self, save_type: str = "checkpoint", **kwargs: Any) -> dict[str, Any]:
-        """Returns the parts by name; a checkpoint may have replaced a list by one that reports new items."""
-        parts = self.__dict__.get("_self_tracked_parts", {})
-        return {name: self.__dict__.get(name, part) for name, part in parts.items()}
+        """Returns the parts by name."""
+        return dict(self.__dict__.get("_self_tracked_parts", {}))
 
     def _named_children(self) -> Iterator[tuple[str, Any]]:
         """Yields the parts, for `tf.train.Checkpoint`."""
@@ -117,8 +117,12 @@ class AutoTrackable(Trackable):
     """`tracking.AutoTrackable`: an object whose attributes are its parts. For Keras' layers, models and optimizers."""
 
     def __setattr__(self, name: str, value: Any) -> None:
-        """Sets an attribute, which becomes a part if it can hold variables. Keras' own lists are no parts."""
+        """Sets an attribute, which becomes a part if it can hold variables. Keras' own lists are no parts.
+
+        As in TensorFlow, a list or dictionary becomes one that reports new items.
+        """
         if getattr(self, "_self_setattr_tracking", True):
+            value = tracked(value)
             if type(value) in _CONTAINERS or isinstance(value, TrackableBase | TensorVariable | Generator):
                 self._track_trackable(value, name, overwrite=True)
             else:

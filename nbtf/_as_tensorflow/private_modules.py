@@ -6,15 +6,9 @@ from types import SimpleNamespace
 from typing import Any, NoReturn
 
 from nbtf._as_tensorflow.internal import AutoTrackable
+from nbtf.keras.layers.tracking import TrackedDict as _DictWrapper  # noqa: F401  # lent to `keras.src.tree`
+from nbtf.keras.layers.tracking import TrackedList as ListWrapper  # noqa: F401
 from nbtf.runtime import restart
-
-
-class ListWrapper(list[Any]):
-    """The lists in TensorFlow's modules. nbtf's modules have Python's own, so none is an instance."""
-
-
-class _DictWrapper(dict[Any, Any]):
-    """The dictionaries in TensorFlow's modules; none in nbtf."""
 
 
 class TrackableResource(AutoTrackable):

@@ -2,5 +2,5 @@
 
 `presentation.py` puts nbtf into `sys.modules`, `modules.py` finds the counterparts of TensorFlow's modules,
 `aliases.py` lists the private ones with the libraries that need them, and `internal.py` is `tf.__internal__`.
-Keras' layers and phases in nbtf's events are reported by `layers.py`. `import nbtf` loads none of these.
+`layers.py` reports Keras' layers and phases in nbtf's events. `import nbtf` loads none of these.
 """

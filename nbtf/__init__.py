@@ -170,6 +170,7 @@ if _typing.TYPE_CHECKING:  # loaded on first use; listed here for editors and ty
     from nbtf._ops.arrays.searching import searchsorted as searchsorted
     from nbtf._ops.arrays.searching import unique as unique
     from nbtf._ops.arrays.searching import unique_with_counts as unique_with_counts
+    from nbtf._ops.arrays.sequences import reverse_sequence as reverse_sequence
     from nbtf._ops.arrays.slicing import reverse as reverse
     from nbtf._ops.arrays.slicing import roll as roll
     from nbtf._ops.arrays.slicing import slice as slice
@@ -297,6 +298,7 @@ _FETCHED_ON_FIRST_USE = {
             "tensor_scatter_nd_update"
         ),
         "nbtf._ops.arrays.searching": "searchsorted unique unique_with_counts",
+        "nbtf._ops.arrays.sequences": "reverse_sequence",
         "nbtf._ops.arrays.slicing": "reverse roll slice",
         "nbtf._ops.arrays.tensor_array": "TensorArray",
         "nbtf._ops.control.flow": "case cond control_dependencies group no_op switch_case while_loop",

@@ -38,6 +38,9 @@ from nbtf._ops.math.exponentials import rsqrt as rsqrt
 from nbtf._ops.math.exponentials import sigmoid as sigmoid
 from nbtf._ops.math.exponentials import sqrt as sqrt
 from nbtf._ops.math.exponentials import tanh as tanh
+from nbtf._ops.math.inverse_error import erfcinv as erfcinv
+from nbtf._ops.math.inverse_error import erfinv as erfinv
+from nbtf._ops.math.inverse_error import ndtri as ndtri
 from nbtf._ops.math.logic import logical_and as logical_and
 from nbtf._ops.math.logic import logical_not as logical_not
 from nbtf._ops.math.logic import logical_or as logical_or
@@ -55,6 +58,7 @@ from nbtf._ops.math.rounding import floor as floor
 from nbtf._ops.math.rounding import is_finite as is_finite
 from nbtf._ops.math.rounding import is_inf as is_inf
 from nbtf._ops.math.rounding import is_nan as is_nan
+from nbtf._ops.math.rounding import nextafter as nextafter
 from nbtf._ops.math.rounding import rint as rint
 from nbtf._ops.math.rounding import round as round
 from nbtf._ops.math.segments import segment_max as segment_max
@@ -86,6 +90,7 @@ from nbtf._ops.math.unsorted_segments import unsorted_segment_min as unsorted_se
 from nbtf._ops.math.unsorted_segments import unsorted_segment_prod as unsorted_segment_prod
 from nbtf._ops.math.unsorted_segments import unsorted_segment_sqrt_n as unsorted_segment_sqrt_n
 from nbtf._ops.math.unsorted_segments import unsorted_segment_sum as unsorted_segment_sum
+from nbtf._ops.nn.activations import log_sigmoid as log_sigmoid
 from nbtf._ops.nn.activations import softplus as softplus
 from nbtf._ops.nn.activations import softsign as softsign
 from nbtf._ops.nn.softmax import log_softmax as log_softmax

@@ -6,7 +6,7 @@ import inspect
 from collections.abc import Callable
 from typing import Any, NoReturn
 
-from nbtf._ops.arrays import indexing, padding, shapes
+from nbtf._ops.arrays import indexing, padding, shapes, unique_slices
 from nbtf._ops.image import resizing
 from nbtf._ops.math import exponentials
 from nbtf._ops.nn import (
@@ -78,6 +78,7 @@ def CudnnRNNV3(*args: Any, **kwargs: Any) -> NoReturn:
 AvgPoolGrad: Callable[..., Any] = _door(
     pooling.AvgPoolGrad, "grad orig_input_shape ksize strides padding data_format", data_format="NHWC"
 )
+Bucketize: Callable[..., Any] = _door(unique_slices.Bucketize, "input boundaries")
 Conv2DBackpropFilter: Callable[..., Any] = _door(
     convolution.Conv2DBackpropFilter,
     "input out_backprop filter_sizes strides padding data_format dilations",
@@ -140,3 +141,5 @@ StridedSliceGrad: Callable[..., Any] = _door(
     indexing.StridedSliceGrad, "dy shape begin end strides masks", masks=indexing.Masks(0, 0, 0, 0, 0)
 )
 TanhGrad: Callable[..., Any] = _door(exponentials.TanhGrad, "y dy")
+UniqueV2: Callable[..., Any] = _door(unique_slices.UniqueV2, "x axis out_idx", out_idx=int32)
+UniqueWithCountsV2: Callable[..., Any] = _door(unique_slices.UniqueWithCountsV2, "x axis out_idx", out_idx=int32)

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from nbtf._ops.op import no_gradient, ufunc
+from nbtf._ops.arrays.creation import zeros_like
+from nbtf._ops.arrays.identity import identity
+from nbtf._ops.op import Gradients, no_gradient, ufunc
+from nbtf._ops.reductions.sums import unbroadcast_both
 from nbtf._runtime.conversion import as_tensor
+from nbtf._runtime.tape import Call
 from nbtf._runtime.tensor import Tensor
-from nbtf._types import FLOATS, TensorLike
+from nbtf._types import FLOATS, TensorLike, float32, float64
 
 Round = ufunc("Round", "rint", "T -> T", T=FLOATS)
 
@@ -109,3 +113,25 @@ def is_finite(x: TensorLike, name: str | None = None) -> Tensor:
 
 
 no_gradient(Round, Rint, Floor, Ceil, IsNan, IsInf, IsFinite)
+
+
+NextAfter = ufunc("NextAfter", "nextafter", "T T -> T", ("x1", "x2"), T=frozenset({float32, float64}))
+
+
+def nextafter(x1: TensorLike, x2: TensorLike, name: str | None = None) -> Tensor:
+    """Returns the next number after `x1` in the direction of `x2` that the dtype can represent.
+
+    Args:
+      x1: float32 or float64.
+      x2: the same dtype; broadcast against `x1`.
+      name: accepted and ignored.
+
+    >>> tf.math.nextafter([1.0], [2.0]).numpy() - 1
+    array([1.1920929e-07], dtype=float32)
+    """
+    return NextAfter(x1, x2, name=name)
+
+
+@NextAfter.gradient
+def _(call: Call, grad: Tensor) -> Gradients:
+    return unbroadcast_both(call, lambda: identity(grad), lambda: zeros_like(grad))

@@ -246,6 +246,15 @@ def _(call: Call, grad: Tensor) -> Gradients:
     return [grad * sigmoid(call.inputs[0])]
 
 
+def log_sigmoid(x: TensorLike, name: str | None = None) -> Tensor:
+    """Returns the logarithm of `sigmoid(x)`, without overflow.
+
+    >>> tf.math.log_sigmoid([-1000.0, 0.0]).numpy().round(3)
+    array([-1000.   ,    -0.693], dtype=float32)
+    """
+    return negative(softplus(negative(as_tensor(x))), name)
+
+
 @op("T -> T", T=FLOATS, infer=spec_of_first)
 def Softsign(xp: Any, features: Any) -> Any:
     return features / (xp.absolute(features) + 1)

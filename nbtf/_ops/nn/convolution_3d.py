@@ -58,7 +58,7 @@ def Conv3D(xp: Any, input: Any, filters: Any, strides: Any, padding: str, data_f
     _check_ranks(input, filters)
     v = volume(filters.shape[:3], strides, padding, data_format, dilations)
     volumes, taps = _volumes(xp, input, v), _filters(xp, filters)
-    count_groups(volumes.shape[4], *filters.shape[3:], "Input")
+    count_groups(volumes.shape[4], filters.shape[3], filters.shape[4], "Input")
     around = steps_of(volumes.shape[1:4], v)
     windows = tuple([step.windows for step in around])
     result = xp.zeros((len(volumes), *windows, filters.shape[4]), volumes.dtype)

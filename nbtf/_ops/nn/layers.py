@@ -11,8 +11,6 @@ from nbtf._ops.arrays.identity import identity
 from nbtf._ops.arrays.joining import concat
 from nbtf._ops.linalg.norms import clip_by_norm
 from nbtf._ops.math.arithmetic import add, cast, multiply, negative, subtract
-from nbtf._ops.math.comparison import greater_equal, where
-from nbtf._ops.math.division import divide
 from nbtf._ops.math.exponentials import rsqrt
 from nbtf._ops.op import Gradients, op
 from nbtf._ops.reductions.sums import Sum, reduce_sum
@@ -102,65 +100,6 @@ def _to_bias(xp: Any, grad: Any, value: Any, bias: Any, attrs: Mapping[str, Any]
 
 
 BiasAdd.backward(_to_value, _to_bias)
-
-
-def dropout(
-    x: TensorLike, rate: Any, noise_shape: Any = None, seed: int | None = None, name: str | None = None
-) -> Tensor:
-    """Returns a tensor with random elements set to 0 and the others scaled so that the sum stays the same on average.
-
-    Args:
-      x: floats.
-      rate: the fraction of elements that become 0, in `[0, 1)`: a number or a scalar tensor.
-      noise_shape: the shape of the random decisions, broadcast to `x`'s shape; None for a length means `x`'s.
-      seed: an integer that selects a stream of its own; see `tf.random.set_seed`.
-
-    Returns:
-      A tensor of `x`'s shape; `x` itself if `rate` is the number 0.
-
-    Raises:
-      ValueError: if `rate` is not in `[0, 1)`, or `x` does not hold floats.
-      InvalidArgumentError: if `noise_shape` does not fit `x`.
-
-    >>> tf.random.set_seed(1)
-    >>> tf.nn.dropout([1.0, 1.0, 1.0, 1.0], rate=0.5, seed=3).numpy().max()
-    np.float32(2.0)
-    """
-    from nbtf._ops.random.streams import uniform  # loaded on first use, like `tf.random`
-
-    _check_rate(rate)
-    tensor = as_tensor(x)
-    if not tensor.dtype.is_floating:
-        raise ValueError(
-            f"`x.dtype` must be a floating point tensor as `x` will be scaled. Received: x_dtype={tensor.dtype!s}"
-        )
-    if isinstance(rate, int | float) and rate == 0:
-        return tensor
-    if isinstance(rate, int | float):
-        scaled = multiply(tensor, 1 / (1 - rate))
-    else:
-        rate = as_tensor(rate, tensor.dtype)
-        scaled = divide(tensor, subtract(as_tensor(1, tensor.dtype), rate))
-    shape = tensor.shape if noise_shape is None else _filled(noise_shape, tensor)
-    mask = greater_equal(uniform(shape, dtype=tensor.dtype, seed=seed), rate)
-    return where(mask, scaled, as_tensor(0, tensor.dtype), name=name)
-
-
-def _check_rate(rate: Any) -> None:
-    if isinstance(rate, int | float):
-        if not 0 <= rate < 1:
-            raise ValueError(f"`rate` must be a scalar tensor or a float in the range [0, 1). Received: rate={rate}")
-    elif getattr(rate, "shape", None) != ():
-        raise ValueError(f"`rate` must be a scalar or scalar tensor. Received: rate={rate}")
-
-
-def _filled(noise_shape: Any, tensor: Tensor) -> Any:
-    if isinstance(noise_shape, Tensor):
-        return noise_shape
-    lengths = list(noise_shape)
-    if len(lengths) != len(tensor.shape):
-        return lengths
-    return [tensor.shape[i] if n is None else n for i, n in enumerate(lengths)]
 
 
 def embedding_lookup(params: Any, ids: TensorLike, max_norm: float | None = None, name: str | None = None) -> Tensor:

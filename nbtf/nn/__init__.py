@@ -28,9 +28,9 @@ from nbtf._ops.nn.convolution_by_rank import conv_transpose as conv_transpose
 from nbtf._ops.nn.convolution_by_rank import convolution as convolution
 from nbtf._ops.nn.depthwise_convolution import depthwise_conv2d as depthwise_conv2d
 from nbtf._ops.nn.depthwise_convolution import separable_conv2d as separable_conv2d
+from nbtf._ops.nn.dropout import dropout as dropout
 from nbtf._ops.nn.layers import batch_normalization as batch_normalization
 from nbtf._ops.nn.layers import bias_add as bias_add
-from nbtf._ops.nn.layers import dropout as dropout
 from nbtf._ops.nn.layers import embedding_lookup as embedding_lookup
 from nbtf._ops.nn.local_response import local_response_normalization as local_response_normalization
 from nbtf._ops.nn.local_response import lrn as lrn
@@ -53,5 +53,6 @@ from nbtf._ops.nn.softmax import log_softmax as log_softmax
 from nbtf._ops.nn.softmax import softmax as softmax
 from nbtf._ops.reductions.statistics import moments as moments
 from nbtf._ops.reductions.statistics import zero_fraction as zero_fraction
+from nbtf.nn import experimental as experimental
 
 swish = silu

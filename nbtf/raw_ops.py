@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from typing import Any, NoReturn
+from typing import Any
 
 from nbtf._ops.arrays import indexing, padding, shapes, unique_slices
 from nbtf._ops.image import resizing
@@ -64,15 +64,6 @@ def _door(record: Op, parameters: str, **defaults: Any) -> Callable[..., Any]:
     """
     call.__signature__ = signature  # pyright: ignore[reportFunctionMemberAccess]  # read by `inspect`
     return call
-
-
-def CudnnRNNV3(*args: Any, **kwargs: Any) -> NoReturn:
-    """Refuses: nbtf computes recurrent layers without cuDNN.
-
-    Raises:
-      NotImplementedError: always. Keras 3 calls it where GPUs are listed, and then computes the layer step by step.
-    """
-    raise NotImplementedError("nbtf has no cuDNN, on real or simulated GPUs. Use tf.keras.layers.LSTM or GRU.")
 
 
 AvgPoolGrad: Callable[..., Any] = _door(

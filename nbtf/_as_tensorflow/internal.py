@@ -12,6 +12,7 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 from nbtf._as_tensorflow.class_names import give_names
+from nbtf._as_tensorflow.cudnn import leave_out_cudnn
 from nbtf._as_tensorflow.layers import describe_ops
 from nbtf._graph.function_graph import FunctionGraph
 from nbtf._graph.trial import init_scope, inside
@@ -201,4 +202,5 @@ types = SimpleNamespace(Tensor=TensorProtocol)
 """For Keras' variables."""
 
 give_names()  # only Keras 3 asks for `tf.__internal__`
+leave_out_cudnn()
 describe_ops()

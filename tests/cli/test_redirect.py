@@ -12,6 +12,7 @@ import pytest
 
 import nbtf
 from nbtf._runtime.aliases import AliasFinder
+from nbtf._as_tensorflow import modules
 from nbtf.cli import redirect
 from nbtf.cli.comparison import what_is_missing
 from nbtf.cli.execution import CellError
@@ -21,7 +22,7 @@ from nbtf.cli.execution import CellError
 def redirected(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """TensorFlow's names lead to nbtf until the test ends."""
     importlib.import_module("nbtf.python")  # finds its modules by itself
-    monkeypatch.setattr(sys, "meta_path", [AliasFinder("tensorflow", redirect.counterpart), *sys.meta_path])
+    monkeypatch.setattr(sys, "meta_path", [AliasFinder("tensorflow", modules.counterpart), *sys.meta_path])
     yield
     for name in [name for name in sys.modules if name.split(".")[0] == "tensorflow"]:
         del sys.modules[name]
@@ -170,4 +171,4 @@ def test_what_is_not_here_is_named(line: str, text: str) -> None:
     ],
 )
 def test_programs_of_tensorflow_1_find_its_modules(name: str, ours: str) -> None:
-    assert importlib.import_module(ours) is redirect.old_counterpart(name)
+    assert importlib.import_module(ours) is modules.old_counterpart(name)

@@ -54,9 +54,7 @@ ALIASES = {
 }
 """The modules by name, without `tensorflow.`."""
 
-PACKAGES = frozenset(
-    name.rsplit(".", count)[0] for name in ALIASES for count in range(1, name.count(".") + 1)
-)
+PACKAGES = frozenset(name.rsplit(".", count)[0] for name in ALIASES for count in range(1, name.count(".") + 1))
 """The packages that contain them."""
 
 

@@ -78,4 +78,3 @@ def _compat() -> ModuleType:
     compat: ModuleType = nbtf.compat
     vars(compat).update(v1=nbtf.compat.v1, v2=nbtf)
     return compat
-

@@ -122,7 +122,9 @@ def run(folders: Sequence[str], library: str = "nbtf", workers: int = 1, show: b
     for test, outcome in lines:
         if by_test.get(test) != "failed":  # an error while the test ends counts as well
             by_test[test] = outcome
-    named = {outcome: sorted([test for test, each in by_test.items() if each == outcome]) for outcome in Results._fields}
+    named = {
+        outcome: sorted([test for test, each in by_test.items() if each == outcome]) for outcome in Results._fields
+    }
     return Results(**named)
 
 
@@ -148,7 +150,9 @@ def table(results: Results, reference: Results, folders: Sequence[str]) -> str:
     passed = set(reference.passed)
     for folder in [*folders, ""]:
         here = [test for test in results.passed if not folder or folder_of(test, folders) == folder]
-        there = [test for test in passed if folder_of(test, folders) == folder or (not folder and folder_of(test, folders))]
+        there = [
+            test for test in passed if folder_of(test, folders) == folder or (not folder and folder_of(test, folders))
+        ]
         both = len(set(here) & set(there))
         share = f"{both / len(there):.1%}" if there else "–"
         lines.append(f"{folder or 'all':24} {len(there):>10,} {both:>6,} {share:>7}")

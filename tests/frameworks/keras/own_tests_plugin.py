@@ -17,7 +17,6 @@ if os.environ.get("NBTF_KERAS_LIBRARY") == "nbtf":
     present_as_tensorflow()
 
 
-
 def skip_if_backend(backend: str, reason: str) -> pytest.MarkDecorator:
     """Returns a mark that skips a test of another backend; Keras' tests take it from a file that is not in the wheel."""
     return pytest.mark.skipif(backend == "tensorflow", reason=reason)

@@ -200,7 +200,7 @@ def autoencoder(keras: Any, tf: Any) -> Numbers:
         [
             layers.Conv2D(4, 3, strides=2, padding="same", activation="elu"),
             layers.Conv2DTranspose(4, 3, strides=2, padding="same", activation="elu"),
-            layers.AveragePooling2D(),
+            layers.AveragePooling2D(2),
             layers.UpSampling2D(),
             layers.Conv2D(3, 1),
         ]
@@ -300,7 +300,9 @@ def embedding_pairs(keras: Any, tf: Any) -> Numbers:
 def volumes(keras: Any, tf: Any) -> Numbers:
     """Convolutions in one and three dimensions."""
     layers = keras.layers
-    line = keras.Sequential([layers.Conv1D(4, 3, dilation_rate=2), layers.MaxPooling1D(), layers.Flatten(), layers.Dense(1)])
+    line = keras.Sequential(
+        [layers.Conv1D(4, 3, dilation_rate=2), layers.MaxPooling1D(), layers.Flatten(), layers.Dense(1)]
+    )
     line.compile("sgd", "mse")
     space = keras.Sequential([layers.Conv3D(3, 2), layers.MaxPooling3D(), layers.Flatten(), layers.Dense(1)])
     space.compile("sgd", "mse")

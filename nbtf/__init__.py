@@ -125,6 +125,7 @@ if _typing.TYPE_CHECKING:  # loaded on first use; listed here for editors and ty
     from nbtf import io as io
     from nbtf import keras as keras
     from nbtf import linalg as linalg
+    from nbtf import lookup as lookup
     from nbtf import math as math
     from nbtf import nest as nest
     from nbtf import nn as nn
@@ -273,8 +274,8 @@ newaxis = None
 _LOADED_ON_FIRST_USE = frozenset(
     (
         "autodiff autograph bitwise compat config data debugging distribute dtypes experimental image io keras linalg "
-        "math nest nn notebook ragged random raw_ops runtime saved_model sparse strings summary sysconfig test train "
-        "version"
+        "lookup math nest nn notebook ragged random raw_ops runtime saved_model sparse strings summary sysconfig test "
+        "train version"
     ).split()
 )
 """Namespaces that `import nbtf` does not load, so that it costs little more than `import numpy`."""

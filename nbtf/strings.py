@@ -4,6 +4,8 @@ from typing import NoReturn
 
 from nbtf import _missing
 from nbtf._ops.strings.formatting import format as format
+from nbtf._ops.strings.hashes import to_hash_bucket_fast as to_hash_bucket_fast
+from nbtf._ops.strings.hashes import to_hash_bucket_strong as to_hash_bucket_strong
 from nbtf._ops.strings.joining import join as join
 from nbtf._ops.strings.joining import reduce_join as reduce_join
 from nbtf._ops.strings.splitting import bytes_split as bytes_split

@@ -326,6 +326,7 @@ def is_public(function: Any) -> bool:
 def _public() -> set[int]:
     """Returns the identities of all functions and methods that public modules offer."""
     names = [m.name for m in pkgutil.iter_modules(nbtf.__path__) if m.name[0] != "_" and m.name not in NOT_NAMESPACES]
+    names.append("lookup.experimental")
     found: list[Any] = []
     for module in (nbtf, *(importlib.import_module(f"nbtf.{name}") for name in names)):
         offered = [getattr(module, name) for name in dir(module) if name[0] != "_"]

@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from nbtf._ops.arrays.shapes import shape as shape_of
+from nbtf._ops.arrays.shapes import transpose as exchanged
 from nbtf._ops.arrays.slicing import reverse
+from nbtf._ops.attributes import as_int
 from nbtf._ops.math.arithmetic import cast
 from nbtf._runtime.conversion import as_tensor
 from nbtf._runtime.tensor import Tensor
@@ -47,6 +49,46 @@ def flip_up_down(image: TensorLike) -> Tensor:
     array([2, 1], dtype=int32)
     """
     return reverse(_images(image), [-3])
+
+
+def transpose(image: TensorLike, name: str | None = None) -> Tensor:
+    """Returns images with rows and columns exchanged.
+
+    Args:
+      image: images, shape `[batch, height, width, channels]` or `[height, width, channels]`.
+      name: accepted and ignored.
+
+    Raises:
+      ValueError: if `image` does not have 3 or 4 axes.
+
+    >>> tf.image.transpose([[[1], [2], [3]]]).shape
+    TensorShape([3, 1, 1])
+    """
+    pictures = _images(image)
+    return exchanged(pictures, [0, 2, 1, 3] if pictures.shape.rank == 4 else [1, 0, 2], name=name)
+
+
+def rot90(image: TensorLike, k: int = 1, name: str | None = None) -> Tensor:
+    """Returns images turned counter-clockwise by quarters of a full turn.
+
+    Args:
+      image: images, shape `[batch, height, width, channels]` or `[height, width, channels]`.
+      k: number of quarter turns; 1 by default.
+      name: accepted and ignored.
+
+    Raises:
+      ValueError: if `image` does not have 3 or 4 axes.
+
+    >>> tf.image.rot90([[[1], [2]], [[3], [4]]]).numpy()[..., 0]
+    array([[2, 4],
+           [1, 3]], dtype=int32)
+    """
+    pictures, turns = _images(image), as_int(k) % 4
+    if turns == 2:
+        return reverse(pictures, [-3, -2], name)
+    if turns % 2:
+        return transpose(reverse(pictures, [-2])) if turns == 1 else reverse(transpose(pictures), [-2], name)
+    return pictures
 
 
 def central_crop(image: TensorLike, central_fraction: Any) -> Tensor:

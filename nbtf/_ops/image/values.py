@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from nbtf._ops.arrays.identity import identity
+from nbtf._ops.arrays.joining import concat
 from nbtf._ops.arrays.shapes import expand_dims
 from nbtf._ops.linalg.einsum import tensordot
 from nbtf._ops.math.arithmetic import add, cast, multiply
@@ -92,3 +93,22 @@ def rgb_to_grayscale(images: TensorLike, name: str | None = None) -> Tensor:
     values = convert_image_dtype(pictures, float32)
     gray = expand_dims(tensordot(values, _SHARES, [-1, -1]), -1)
     return convert_image_dtype(gray, pictures.dtype)
+
+
+def grayscale_to_rgb(images: TensorLike, name: str | None = None) -> Tensor:
+    """Returns images with their only channel three times.
+
+    Args:
+      images: images, shape `[..., 1]`.
+      name: accepted and ignored.
+
+    Raises:
+      ValueError: if the last axis is not of length 1.
+
+    >>> tf.image.grayscale_to_rgb([[[5]]]).numpy()
+    array([[[5, 5, 5]]], dtype=int32)
+    """
+    pictures = as_tensor(images)
+    if pictures.shape.rank == 0 or (pictures.shape.rank and pictures.shape[-1] not in (1, None)):
+        raise ValueError(f"Last dimension of a grayscale image should be size 1. Received: {pictures.shape}")
+    return concat([pictures] * 3, -1, name)

@@ -1,4 +1,4 @@
-"""Does `import tensorflow` mean nbtf after `present_as_tensorflow`, until it is undone, and is it refused with a reason?"""
+"""Does `import tensorflow` mean nbtf until it is undone, and is a late call refused with a reason?"""
 
 from __future__ import annotations
 
@@ -36,7 +36,8 @@ def test_tensorflow_is_nbtf_in_the_block() -> None:
         assert imported("tensorflow.nn") is nbtf.nn
         assert os.environ["KERAS_BACKEND"] == "tensorflow"
 
-    assert "tensorflow" not in sys.modules and "KERAS_BACKEND" not in os.environ
+    assert "tensorflow" not in sys.modules
+    assert "KERAS_BACKEND" not in os.environ
 
 
 def test_second_call_has_nothing_to_undo() -> None:
@@ -65,7 +66,7 @@ def test_keras_with_another_backend_is_a_reason_to_refuse(monkeypatch: pytest.Mo
 def test_unknown_value_of_the_variable_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NBTF_AS_TENSORFLOW", "maybe")
 
-    with pytest.raises(ValueError, match="NBTF_AS_TENSORFLOW is 'maybe'. Expected 1, true"):
+    with pytest.raises(ValueError, match=r"NBTF_AS_TENSORFLOW is 'maybe'. Expected 1, true"):
         present_from_environment()
 
 

@@ -18,10 +18,10 @@ from nbtf._graph.function_graph import FunctionGraph
 from nbtf._graph.trial import init_scope, inside
 from nbtf._ops.arrays.creation import get_static_value
 from nbtf._ops.control.flow import cond
-from nbtf._ops.random.generator import Generator
 from nbtf._ops.ragged_and_sparse.indexed_slices import IndexedSlices
 from nbtf._ops.ragged_and_sparse.ragged import RaggedTensor
 from nbtf._ops.ragged_and_sparse.sparse import SparseTensor
+from nbtf._ops.random.generator import Generator
 from nbtf._ops.trackable import Trackable as TrackableBase
 from nbtf._ops.trackable import restore_parts
 from nbtf._ops.variables.variable import Variable as TensorVariable

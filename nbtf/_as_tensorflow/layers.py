@@ -1,4 +1,4 @@
-"""The layers and phases of Keras 3 in nbtf's events, in the words of `tf.keras`, and the lines of the program around it."""
+"""The layers and phases of Keras 3 in nbtf's events, in the words of `tf.keras`, and the program's lines around it."""
 
 from __future__ import annotations
 

@@ -33,9 +33,9 @@ def needs_values(error: BaseException, has_open_lengths: bool) -> bool:
 
 
 def cause_in(error: BaseException) -> str:
-    """Returns the line of an error's text that names the cause, without the lines of the traced code before it.
+    r"""Returns the line of an error's text that names the cause, without the lines of the traced code before it.
 
-    >>> cause_in(ValueError("in user code:\\n\\n    File \"a.py\", line 2, in f\\n        g()\\n\\n    ValueError: no\\n"))
+    >>> cause_in(ValueError("in user code:\n\n    File 'a.py', line 2, in f\n        g()\n\n    ValueError: no\n"))
     'ValueError: no'
     """
     first, *lines = str(error).strip().split("\n") or [""]

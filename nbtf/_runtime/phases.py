@@ -67,7 +67,7 @@ NOTHING = _Saying("", "", "")
 
 
 class Library:
-    """A library of layers that runs on nbtf, such as the real Keras, and declares nothing: its frames tell the phase."""
+    """A library of layers that runs on nbtf, such as the real Keras. It declares nothing: its frames tell the phase."""
 
     __slots__ = ("describe",)
 

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 import nbtf
-from nbtf._runtime.aliases import AliasFinder
 from nbtf._as_tensorflow import modules
+from nbtf._runtime.aliases import AliasFinder
 from nbtf.cli import redirect
 from nbtf.cli.comparison import what_is_missing
 from nbtf.cli.execution import CellError

@@ -18,7 +18,7 @@ if os.environ.get("NBTF_KERAS_LIBRARY") == "nbtf":
 
 
 def skip_if_backend(backend: str, reason: str) -> pytest.MarkDecorator:
-    """Returns a mark that skips a test of another backend; Keras' tests take it from a file that is not in the wheel."""
+    """Returns a mark that skips a test; Keras' tests import it from a file that is not in the wheel."""
     return pytest.mark.skipif(backend == "tensorflow", reason=reason)
 
 

@@ -79,7 +79,7 @@ def subclass(keras: Any, tf: Any) -> Numbers:
     model = Blocks()
     model.compile("rmsprop", "binary_crossentropy", metrics=["accuracy", keras.metrics.AUC(), "mae"])
     history = model.fit(X, LABELS, batch_size=32, epochs=2, shuffle=False, verbose=0)
-    return _losses(history) + [float(value) for value in model.evaluate(X, LABELS, verbose=0)]
+    return [*_losses(history), *[float(value) for value in model.evaluate(X, LABELS, verbose=0)]]
 
 
 def train_step(keras: Any, tf: Any) -> Numbers:
@@ -100,7 +100,7 @@ def train_step(keras: Any, tf: Any) -> Numbers:
                 loss = tf.reduce_mean(tf.square(self(x, training=True) - y))
             grads = tape.gradient(loss, self.trainable_variables)
             grads, _ = tf.clip_by_global_norm(grads, 0.5)
-            self.optimizer.apply_gradients(zip(grads, self.trainable_variables))
+            self.optimizer.apply_gradients(zip(grads, self.trainable_variables, strict=True))
             self.mean.update_state(loss)
             return {"loss": self.mean.result()}
 
@@ -119,7 +119,9 @@ def loop(keras: Any, tf: Any) -> Numbers:
     def step(x: Any, y: Any) -> Any:
         with tf.GradientTape() as tape:
             loss = loss_of(y, model(x, training=True))
-        optimizer.apply_gradients(zip(tape.gradient(loss, model.trainable_variables), model.trainable_variables))
+        optimizer.apply_gradients(
+            zip(tape.gradient(loss, model.trainable_variables), model.trainable_variables, strict=True)
+        )
         return loss
 
     return [float(step(x, y)) for x, y in tf.data.Dataset.from_tensor_slices((X, LABELS)).batch(36)]
@@ -141,7 +143,7 @@ def callbacks(keras: Any, tf: Any) -> Numbers:
             X, TARGETS, validation_split=0.25, epochs=6, batch_size=16, shuffle=False, verbose=0, callbacks=parts
         )
         model.load_weights(best)
-    return _losses(history, "loss", "val_loss", "learning_rate") + [float(model.evaluate(X, TARGETS, verbose=0))]
+    return [*_losses(history, "loss", "val_loss", "learning_rate"), float(model.evaluate(X, TARGETS, verbose=0))]
 
 
 def recurrent(keras: Any, tf: Any) -> Numbers:
@@ -190,7 +192,7 @@ def conv(keras: Any, tf: Any) -> Numbers:
     )
     model.compile("adam", "sparse_categorical_crossentropy", metrics=["accuracy"])
     history = model.fit(IMAGES, CLASSES, batch_size=12, epochs=2, shuffle=False, verbose=0)
-    return _losses(history, "loss", "accuracy") + [float(model.evaluate(IMAGES, CLASSES, verbose=0)[0])]
+    return [*_losses(history, "loss", "accuracy"), float(model.evaluate(IMAGES, CLASSES, verbose=0)[0])]
 
 
 def autoencoder(keras: Any, tf: Any) -> Numbers:
@@ -250,7 +252,7 @@ def weights(keras: Any, tf: Any) -> Numbers:
     history = model.fit(
         X, TARGETS, sample_weight=np.linspace(0, 1, 96), batch_size=30, epochs=2, shuffle=False, verbose=0
     )
-    return _losses(history) + [float(model.evaluate(X, TARGETS, verbose=0))]
+    return [*_losses(history), float(model.evaluate(X, TARGETS, verbose=0))]
 
 
 def accumulation(keras: Any, tf: Any) -> Numbers:
@@ -393,7 +395,7 @@ def run(names: list[str]) -> dict[str, Numbers | str]:
         keras.utils.set_random_seed(3)
         try:
             results[name] = PROGRAMS[name](keras, tf)
-        except Exception as error:  # noqa: BLE001  # the test shows it
+        except Exception as error:  # the test shows it
             results[name] = f"{type(error).__name__}: {error}"
     return results
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from nbtf._graph.operation import CONST, NO_OP, PLACEHOLDER
 from nbtf._graph.handles import function_graph
+from nbtf._graph.operation import CONST, NO_OP, PLACEHOLDER
 from nbtf._graph.tensor import GraphTensor
 from nbtf._ops.control.flow import no_op as _no_op
 from nbtf._runtime.blocks import current_scope

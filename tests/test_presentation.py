@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 import subprocess
 import sys
@@ -20,6 +21,7 @@ ROOT = Path(__file__).parents[1]
 @pytest.fixture(autouse=True)
 def no_tensorflow(monkeypatch: pytest.MonkeyPatch) -> None:
     """The process has imported neither TensorFlow nor Keras."""
+    importlib.import_module("nbtf.python")  # installs a finder of its own, which outlives the test
     for name in [name for name in sys.modules if name.partition(".")[0] in ("tensorflow", "keras")]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setattr(sys, "meta_path", [*sys.meta_path])

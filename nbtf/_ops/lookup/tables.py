@@ -172,7 +172,7 @@ class StaticVocabularyTable(_Table):
         if initializer is not None and initializer.value_dtype is not int64:
             raise TypeError(f"Invalid `value_dtype`, expected {int64!s} but got {initializer.value_dtype!s}.")
         own = None if initializer is None else initializer.key_dtype
-        key_dtype = as_dtype(own if lookup_key_dtype is None else lookup_key_dtype)
+        key_dtype = as_dtype(lookup_key_dtype or own or string)
         if not (key_dtype.is_integer or key_dtype is string) or (
             own is not None and own.is_integer != key_dtype.is_integer
         ):

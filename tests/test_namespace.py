@@ -64,7 +64,7 @@ def test_namespace_offers_no_machinery(name: str) -> None:
     )
 
 
-LATE = {"nbtf", "nbtf.compat", "nbtf.experimental", "nbtf.keras", "nbtf.runtime"}
+LATE = {"nbtf", "nbtf.compat", "nbtf.keras", "nbtf.runtime"}
 """Namespaces that show names which are loaded when they are used."""
 
 ROOMS = [

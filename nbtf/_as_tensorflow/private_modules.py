@@ -6,9 +6,25 @@ from types import SimpleNamespace
 from typing import Any, NoReturn
 
 from nbtf._as_tensorflow.internal import AutoTrackable
-from nbtf.keras.layers.tracking import TrackedDict as _DictWrapper  # noqa: F401  # lent to `keras.src.tree`
-from nbtf.keras.layers.tracking import TrackedList as ListWrapper  # noqa: F401
+from nbtf.keras.layers.tracking import TrackedDict as _DictWrapper
+from nbtf.keras.layers.tracking import TrackedList as ListWrapper
 from nbtf.runtime import restart
+
+__all__ = [
+    "Event",
+    "Layout",
+    "ListWrapper",
+    "Mesh",
+    "TrackableResource",
+    "_DictWrapper",
+    "_reset_context",
+    "async_wait",
+    "context",
+    "disable_op_determinism",
+    "enable_op_determinism",
+    "is_op_determinism_enabled",
+    "sparse_matrix_sparse_mat_mul",
+]
 
 
 class TrackableResource(AutoTrackable):

@@ -1,22 +1,5 @@
-"""`tf.experimental`: NumPy behaviour of tensors, memory shared with other libraries' arrays, and optional elements."""
+"""`tf.experimental`: NumPy behaviour of tensors, optionals, and sharing memory with the arrays of other libraries."""
 
-import typing as _typing
-from importlib import import_module as _import_module
-
-from nbtf._public import public_names as _public_names
+from nbtf.data.iterators import Optional as Optional
 from nbtf.experimental import dlpack as dlpack
 from nbtf.experimental import numpy as numpy
-
-if _typing.TYPE_CHECKING:
-    from nbtf.data.iterators import Optional as Optional
-
-if not _typing.TYPE_CHECKING:  # a type checker would conclude that any name exists
-
-    def __getattr__(name: str) -> _typing.Any:
-        if name == "Optional":
-            return _import_module("nbtf.data.iterators").Optional
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-
-
-def __dir__() -> list[str]:
-    return sorted([*_public_names(__name__), "Optional"])

@@ -381,7 +381,7 @@ PROGRAMS: dict[str, Callable[[Any, Any], Numbers]] = {
         *(functional, subclass, train_step, loop, callbacks, recurrent, transformer, conv, autoencoder, mixed),
         *(datasets, weights, accumulation, saving, embedding_pairs, volumes, eager, by_hand, noise),
     )
-} | {f"mirrored_{replicas}": mirrored_on(replicas) for replicas in (2, 4)}
+} | {f"mirrored_{replicas}": mirrored_on(replicas) for replicas in (2,)}
 
 
 def run(names: list[str]) -> dict[str, Numbers | str]:

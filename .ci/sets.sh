@@ -54,6 +54,17 @@ frameworks_environment() {
   export NBTF_TESTS_NEED="torch jax lightning" # without one of them, pytest fails instead of skipping tests
 }
 
+# ---- the real Keras on nbtf, with the given options of pytest, in an environment that adds Keras to the tests' packages
+keras_tests() {
+  local packages
+  packages="$(python -c "import sysconfig; print(sysconfig.get_path('purelib'))")"
+  environment keras
+  echo "$packages" >"$(python -c "import sysconfig; print(sysconfig.get_path('purelib'))")/tests.pth"
+  install_packages "keras>=3.15,<3.16" scipy pandas pillow
+  export NBTF_TESTS_NEED=keras
+  python -m pytest -q -p no:cacheprovider "$@" tests/frameworks/keras
+}
+
 # ---- TensorFlow, in an environment that adds it to the tests' packages
 tensorflow_environment() {
   local packages

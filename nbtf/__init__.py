@@ -88,6 +88,7 @@ from nbtf._runtime.logger import get_logger as get_logger
 from nbtf._runtime.tensor import Tensor as Tensor
 from nbtf._shapes import TensorShape as TensorShape
 from nbtf._shapes import TensorSpec as TensorSpec
+from nbtf._shapes import TypeSpec as TypeSpec
 from nbtf._types import DType as DType
 from nbtf._types import as_dtype as as_dtype
 from nbtf._types import bfloat16 as bfloat16
@@ -349,6 +350,14 @@ _FOR_IPYTHON = frozenset({"load_ipython_extension", "unload_ipython_extension"})
 """The names that `%load_ext nbtf` needs; they are not part of the public `tf.` namespace."""
 
 
+_FOR_LIBRARIES = {
+    "__internal__": "nbtf._as_tensorflow.internal",
+    "present_as_tensorflow": "nbtf.runtime",
+    "types": "nbtf._as_tensorflow.types",
+}
+"""Names for libraries that import TensorFlow, which are not part of the public `tf.` namespace, and their modules."""
+
+
 # The notebook's views are imported late, as few programs draw or print them. The layers below call these functions.
 
 
@@ -367,6 +376,9 @@ def _in_words(result: _Any) -> str:  # pyright: ignore[reportUnusedFunction]
 if _environ.get("NBTF_SIMULATE"):  # libraries imported from now on find simulated GPUs
     _import_module("nbtf._frameworks.simulating").share_from_environment()
 
+if _environ.get("NBTF_AS_TENSORFLOW"):  # `import tensorflow` means nbtf from now on
+    _import_module("nbtf._as_tensorflow.presentation").present_from_environment()
+
 
 if not _typing.TYPE_CHECKING:  # a type checker would conclude that any name exists
 
@@ -379,6 +391,9 @@ if not _typing.TYPE_CHECKING:  # a type checker would conclude that any name exi
             return _import_module(f"nbtf.keras.{name}")
         if name in _FOR_IPYTHON:
             return getattr(_import_module("nbtf.notebook"), name)
+        if name in _FOR_LIBRARIES:
+            module = _import_module(_FOR_LIBRARIES[name])
+            return getattr(module, name, module)
         raise _import_module("nbtf._missing").missing(name)
 
 

@@ -252,7 +252,13 @@ ShapeLike: TypeAlias = TensorShape | Iterable[SupportsIndex | None] | SupportsIn
 _new = object.__new__  # `TensorShape.of` runs for every `tensor.shape`, and one global is faster than two lookups
 
 
-class TensorSpec:
+class TypeSpec:
+    """Base class of the specs of tensors, datasets, iterators, and other values that a function takes."""
+
+    __slots__ = ()
+
+
+class TensorSpec(TypeSpec):
     """The shape, dtype and name of a tensor, as far as they are known before it exists. Immutable.
 
     Args:

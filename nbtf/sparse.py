@@ -9,8 +9,21 @@ from nbtf._ops.ragged_and_sparse.sparse import map_values as map_values
 from nbtf._ops.ragged_and_sparse.sparse import reorder as reorder
 from nbtf._ops.ragged_and_sparse.sparse import sparse_dense_matmul as sparse_dense_matmul
 from nbtf._ops.ragged_and_sparse.sparse import to_dense as to_dense
+from nbtf._ops.ragged_and_sparse.sparse_arithmetic import add as add
+from nbtf._ops.ragged_and_sparse.sparse_arithmetic import maximum as maximum
+from nbtf._ops.ragged_and_sparse.sparse_arithmetic import minimum as minimum
 
-__all__ = ["SparseTensor", "from_dense", "map_values", "reorder", "sparse_dense_matmul", "to_dense"]
+__all__ = [
+    "SparseTensor",
+    "add",
+    "from_dense",
+    "map_values",
+    "maximum",
+    "minimum",
+    "reorder",
+    "sparse_dense_matmul",
+    "to_dense",
+]
 
 
 def __dir__() -> list[str]:

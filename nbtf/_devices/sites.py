@@ -51,10 +51,13 @@ NO_PLACE: CallSite = None, 0, NOWHERE
 
 _PACKAGE = __name__.partition(".")[0]
 _IS_OURS: dict[str, bool] = {}
+_LIBRARIES = {_PACKAGE}
+"""The packages whose lines are not the user's: nbtf, and libraries that run on it."""
+_IS_OF_LIBRARY: dict[str, bool] = {}
 
 
 def find_call_site(position: Part, inner: int = 0) -> CallSite:
-    """Returns the place of the nearest caller outside the package.
+    """Returns the place of the nearest caller outside the package, and outside libraries that run on it.
 
     Args:
       position: the replica or the node that runs.
@@ -64,7 +67,7 @@ def find_call_site(position: Part, inner: int = 0) -> CallSite:
         return position.call_site
     try:
         frame: Any = sys._getframe(1 + inner)
-        while _IS_OURS[frame.f_globals["__name__"]]:
+        while _IS_OF_LIBRARY[frame.f_globals["__name__"]]:
             frame = frame.f_back
     except (KeyError, AttributeError, ValueError):  # a module seen for the first time, or the end of the stack
         frame = _outside(sys._getframe(1))
@@ -80,12 +83,19 @@ def find_call_site(position: Part, inner: int = 0) -> CallSite:
 
 
 def _outside(frame: FrameType | None) -> FrameType | None:
-    """Returns the first frame, from this one outwards, that does not belong to the package."""
+    """Returns the first frame, from this one outwards, that belongs neither to the package nor to a library on it."""
     while frame is not None:
-        if not is_ours(frame):
+        module = str(frame.f_globals.get("__name__", ""))
+        if not _IS_OF_LIBRARY.setdefault(module, module.partition(".")[0] in _LIBRARIES):
             return frame
         frame = frame.f_back
     return None
+
+
+def skip_lines_of(*packages: str) -> None:
+    """Makes the lines of packages that run on nbtf count as a library's, not as the user's."""
+    _LIBRARIES.update(packages)
+    _IS_OF_LIBRARY.clear()
 
 
 def is_ours(frame: FrameType) -> bool:

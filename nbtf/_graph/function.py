@@ -15,7 +15,7 @@ from nbtf._graph.parameters import Parameters, check_fits, check_specs
 from nbtf._graph.retracing import call_history
 from nbtf._graph.signature import ArgumentType, accepts, generalized, leaf_types
 from nbtf._graph.trace_event import tell_trace
-from nbtf._graph.untraceable import needs_values
+from nbtf._graph.untraceable import cause_in, needs_values
 from nbtf._locks import new_lock
 from nbtf._ops.structure import map_structure
 from nbtf._runtime.context import CURRENT
@@ -251,7 +251,7 @@ class Function:
                 if not needs_values(error, _has_open_lengths(types)):
                     raise
                 get_logger().warning(
-                    "nbtf: tf.function %r is not traced but run as it is: %s", self.name, str(error).partition("\n")[0]
+                    "nbtf: tf.function %r is not traced but run as it is: %s", self.name, cause_in(error)
                 )
                 concrete.is_traced = False
                 break

@@ -356,6 +356,9 @@ class FunctionGraph(CapturingTrace):
             except TypeError:  # it takes tensors of the trace
                 value = value()
         if value.__class__ is GraphTensor:
+            static_value = value.static_value()
+            if static_value is not None:
+                return static_value
             if self.compute is None:
                 raise ValueError(f"The initial value of a variable, {value!r}, is only known when the function runs.")
             return self.compute(self, self._own(value))

@@ -19,7 +19,7 @@ from nbtf._graph.trial import host_tensor
 from nbtf._ops.structure import flatten, is_nested, map_structure
 from nbtf._runtime.context import open_graph
 from nbtf._runtime.tensor import Tensor
-from nbtf._shapes import ShapeLike, TensorShape, TensorSpec
+from nbtf._shapes import ShapeLike, TensorShape, TensorSpec, TypeSpec
 from nbtf._types import DType, variant
 
 HANDLE: Known = [(TensorShape(()), variant)]
@@ -50,7 +50,7 @@ def function_graph() -> Any:
 # Specs
 
 
-class CompositeSpec:
+class CompositeSpec(TypeSpec):
     """The spec of a value that is not a single tensor. Specs of the same class are equal if their texts are equal."""
 
     def is_compatible_with(self, spec_or_value: Any) -> bool:

@@ -32,6 +32,17 @@ def needs_values(error: BaseException, has_open_lengths: bool) -> bool:
     return _asks_for_values(error.__traceback__)
 
 
+def cause_in(error: BaseException) -> str:
+    r"""Returns the line of an error's text that names the cause, without the lines of the traced code before it.
+
+    >>> cause_in(ValueError("in user code:\n\n    File 'a.py', line 2, in f\n        g()\n\n    ValueError: no\n"))
+    'ValueError: no'
+    """
+    first, *lines = str(error).strip().split("\n") or [""]
+    stated = [line.strip() for line in lines if line[:4] == "    " and line[4:5].strip() and line[4:9] != "File "]
+    return stated[0] if first == "in user code:" and stated else first
+
+
 def _asks_for_values(step: TracebackType | None) -> bool:
     """Returns whether the innermost frame, apart from those that raise for missing values, is in the package."""
     asks = False

@@ -64,6 +64,20 @@ class _Saying:
 
 
 NOTHING = _Saying("", "", "")
+
+
+class Library:
+    """A library of layers that runs on nbtf, such as the real Keras. It declares nothing: its frames tell the phase."""
+
+    __slots__ = ("describe",)
+
+    def __init__(self) -> None:
+        """Starts without a library."""
+        self.describe: Callable[[], tuple[str, str]] | None = None
+        """Returns the phase and the layer of the running op; None without such a library."""
+
+
+LIBRARY = Library()
 _SAID = call_variable("nbtf phase", NOTHING)
 SAYING = _SAID.get
 
@@ -82,6 +96,8 @@ def part_of(scope: Scope | None) -> Part:
     Without a declared phase, ops recorded on a tape belong to the forward phase.
     """
     saying = _SAID.get()
+    if LIBRARY.describe is not None:
+        saying = _described(_current())
     if saying is NOTHING and (scope is None or not (scope.tapes or scope.node or scope.replica is not None)):
         return NOWHERE
     if saying.owner is not None and saying.owner() is None:
@@ -93,6 +109,15 @@ def part_of(scope: Scope | None) -> Part:
 
 
 _NO_SCOPE = None, None, True
+
+
+def _described(saying: _Saying) -> _Saying:
+    """Returns a declaration, with the phase and the layer that the library's frames tell where it says nothing."""
+    if LIBRARY.describe is None or saying.call_site is not None or saying.layer:
+        return saying
+    phase, layer = LIBRARY.describe()
+    words = saying.phase or phase, layer, saying.holder
+    return NOTHING if words == ("", "", "") else _Saying(*words)
 
 
 def _new_part(saying: _Saying, key: tuple[Any, Any, bool]) -> Part:
@@ -118,7 +143,7 @@ class Remembered:
 
     def __init__(self) -> None:
         """Stores the current declarations."""
-        saying, scope = _current(), SCOPE()
+        saying, scope = _described(_current()), SCOPE()
         self._heard_as = FORWARD if scope is not None and scope.tapes else ""
         self._words = saying.phase, saying.layer, saying.holder
         self._call_site = saying.call_site or find_call_site(NOWHERE)
@@ -198,6 +223,8 @@ def keeping(holder: str, function: Callable[..., Any], *args: Any) -> Any:
     """Calls a function whose results are kept for something; an enclosing declaration takes precedence."""
     if _current().holder:
         return function(*args)
+    if LIBRARY.describe is not None and LIBRARY.describe()[0] == UPDATE:
+        holder = SLOTS  # a variable that an optimizer of the library makes
     with stage(holder=holder):
         return function(*args)
 

@@ -21,7 +21,7 @@ from nbtf._record.rows import (
 )
 from nbtf._runtime.constants import Constants
 from nbtf._runtime.context import Context
-from nbtf._runtime.phases import NOTHING, SAYING, part_of
+from nbtf._runtime.phases import LIBRARY, NOTHING, SAYING, part_of
 from nbtf._runtime.placement import IN_SCOPES
 from nbtf._runtime.scopes import Scope
 from nbtf._types import DType
@@ -74,7 +74,8 @@ def begin(
             context.log(op.type, device.name)
         if not observers.takers:
             return None
-        part = NOWHERE if scope is None and SAYING() is NOTHING else part_of(scope)
+        is_bare = scope is None and SAYING() is NOTHING and LIBRARY.describe is None
+        part = NOWHERE if is_bare else part_of(scope)
         call_site = find_call_site(part, frames)
         start = call_site, next_number(), time(), constants
         if observers.functions:

@@ -6,11 +6,11 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from nbtf._as_tensorflow.modules import MISSING as MISSING
 from nbtf._counts import counted
 from nbtf._missing import hint, instead_of
 from nbtf.cli.execution import DEATH, CellError, CellRun, Output
 from nbtf.cli.line_changes import changed_lines
-from nbtf.cli.redirect import MISSING as MISSING
 
 LINES_SHOWN = 8
 

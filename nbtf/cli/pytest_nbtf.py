@@ -3,6 +3,7 @@
 In the wheel, this file is installed beside the package, not in it: importing `nbtf` would slow down every pytest run.
 
     pytest --nbtf notebooks/        # checks notebooks as `nbtf notebooks check` does, one test for each
+    pytest --nbtf-redirect=tensorflow tests/    # `import tensorflow` means nbtf in tests, so that Keras runs on it
 
     def test_products_stay_on_their_card(device_record):
         ...
@@ -35,7 +36,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption("--nbtf", action="store_true", help="check notebooks: run each once and compare its outputs")
     group.addoption("--nbtf-timeout", type=int, metavar="S", help="time limit of a cell in seconds; 0: no limit")
     group.addoption("--nbtf-gpus", metavar="GPUS", help="simulate GPUs, for example 4 or 4xA100-40GB")
-    group.addoption("--nbtf-redirect", choices=["tensorflow"], help="run TensorFlow notebooks on nbtf")
+    group.addoption("--nbtf-redirect", choices=["tensorflow"], help="run TensorFlow notebooks and tests on nbtf")
     group.addoption("--nbtf-tolerance", type=float, metavar="SHARE", help="relative tolerance for decimal numbers")
 
 
@@ -43,7 +44,7 @@ def pytest_configure(config: pytest.Config) -> None:
     """Registers the markers; loads the notebook checks if they were requested."""
     for line in MARKERS.values():
         config.addinivalue_line("markers", line)
-    if config.getoption("--nbtf") or config.getoption("--nbtf-gpus"):
+    if any(config.getoption(option) for option in ("--nbtf", "--nbtf-gpus", "--nbtf-redirect")):
         from nbtf.cli.checking.pytest_notebooks import Notebooks
 
         config.pluginmanager.register(Notebooks(config), "nbtf-notebooks")

@@ -1,22 +1,19 @@
 """How does a TensorFlow notebook reach nbtf unchanged? Runs inside its kernel, before the first cell.
 
 `import tensorflow as tf`, `from tensorflow.keras import layers` and `import tensorflow.compat.v1 as tf` find nbtf's
-modules. Commands that would change the computer (`!pip install ...`) and magics that exist only in Colab
-(`%tensorflow_version`) are left out and reported.
+modules, and `import keras` loads the real Keras on nbtf. Commands that would change the computer (`!pip install ...`)
+and magics that exist only in Colab (`%tensorflow_version`) are left out and reported.
 """
 
 from __future__ import annotations
 
 import importlib
 from collections.abc import Callable
-from types import ModuleType
 from typing import Any
 
-from nbtf._runtime.aliases import AliasFinder
+from nbtf._as_tensorflow.presentation import present_as_tensorflow
 from nbtf.cli.execution import LEFT_OUT
 
-# The end of the message for every name that TensorFlow has and nbtf lacks.
-MISSING = " is not in nbtf yet"
 LINE_MAGICS = ("tensorflow_version", "pip", "conda")
 CELL_MAGICS = ("bash", "sh", "shell", "script", "system", "sx")
 
@@ -39,51 +36,8 @@ def install(shell: Any, tensorflow_1: bool = False) -> None:
     """
     if tensorflow_1:
         importlib.import_module("nbtf.compat.v1")  # this import switches to graphs
-    AliasFinder("tensorflow", old_counterpart if tensorflow_1 else counterpart).install()
+    present_as_tensorflow(tensorflow_1)
     leave_out_commands(shell)
-
-
-def counterpart(name: str) -> ModuleType:
-    """Returns nbtf's counterpart of a TensorFlow module or namespace.
-
-    `tensorflow.compat.v1` is the namespace that stays eager until it is switched, as in TensorFlow 2, and
-    `tensorflow.compat.v2` is `nbtf` itself.
-
-    Raises:
-      ModuleNotFoundError: if nbtf has none; the message uses the notebook's name: `tf.keras is not in nbtf yet`.
-    """
-    inside = name.removeprefix("tensorflow")
-    if inside == ".compat":
-        return _compat()
-    module_name = f"nbtf{inside}.".replace("nbtf.compat.v2.", "nbtf.").replace("nbtf.compat.v1.", "nbtf.compat._v1.")
-    return _import_module(module_name.rstrip("."), name)
-
-
-def old_counterpart(name: str) -> ModuleType:
-    """Returns the counterpart of a TensorFlow 1 module: `tensorflow` is `nbtf.compat.v1`.
-
-    Raises:
-      ModuleNotFoundError: if nbtf has none.
-    """
-    inside = name.removeprefix("tensorflow").removeprefix(".compat.v1")
-    if inside.startswith((".compat", ".keras", ".python")):
-        return counterpart(name)
-    return _import_module(f"nbtf.compat._v1{inside}", name)
-
-
-def _compat() -> ModuleType:
-    """Returns `nbtf.compat` with TensorFlow's contents, so that `from tensorflow.compat import v1` works."""
-    nbtf: Any = importlib.import_module("nbtf")
-    compat: ModuleType = nbtf.compat
-    vars(compat).update(v1=nbtf.compat.v1, v2=nbtf)
-    return compat
-
-
-def _import_module(module_name: str, name: str) -> ModuleType:
-    module = importlib.import_module("nbtf.python").module_named(module_name)
-    if module is None:
-        raise ModuleNotFoundError(f"{name.replace('tensorflow', 'tf', 1)}{MISSING}", name=name)
-    return module
 
 
 def leave_out_commands(shell: Any) -> None:

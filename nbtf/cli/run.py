@@ -22,6 +22,7 @@ from nbtf.cli.generation import name_of_tensorflow_1
 from nbtf.cli.libraries import imports_torch, is_simulated_for_torch, simulate_for
 from nbtf.cli.notebook_file import read, write
 from nbtf.cli.printable import first_line, printable
+from nbtf.cli.program import ENDING, run_program
 from nbtf.runtime import version
 
 TENSORFLOW = "tensorflow"
@@ -40,7 +41,9 @@ def add_command(commands: Any) -> None:
 
 
 def run(chosen: argparse.Namespace) -> int:
-    """Runs the notebook, prints the report and returns the exit status."""
+    """Runs the notebook, prints the report and returns the exit status; a program (.py) runs in this process."""
+    if chosen.notebook.suffix == ENDING:
+        return run_program(chosen)
     require(["nbclient", "nbformat", "ipykernel"], "nbtf run")
     notebook = read(chosen.notebook)
     _check_output(chosen.output, chosen.notebook)

@@ -82,12 +82,17 @@ class Optional:
     <tf.Tensor: shape=(), dtype=int32, numpy=5>
     """
 
-    __slots__ = ("_handle", "element_spec")
+    __slots__ = ("_element_spec", "_handle")
 
     def __init__(self, handle: Any, element_spec: Any) -> None:
         """Stores a handle to a tuple with the element, or to an empty tuple, and the element's spec."""
         self._handle = handle
-        self.element_spec: Any = element_spec
+        self._element_spec: Any = element_spec
+
+    @property
+    def element_spec(self) -> Any:
+        """The spec of the element."""
+        return self._element_spec
 
     @staticmethod
     def from_value(value: Any) -> Optional:

@@ -25,6 +25,7 @@ from nbtf.distribute.reduction import ReduceOp as ReduceOp
 from nbtf.distribute.reduction import ReductionToOneDevice as ReductionToOneDevice
 from nbtf.distribute.strategy import Strategy as Strategy
 from nbtf.distribute.strategy import StrategyExtended as StrategyExtended
+from nbtf.distribute.tpu import TPUStrategy as TPUStrategy
 from nbtf.distribute.values import DistributedValues as DistributedValues
 from nbtf.distribute.workers import ParameterServerStrategy as ParameterServerStrategy
 from nbtf.distribute.workers import Server as Server

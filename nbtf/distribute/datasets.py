@@ -18,6 +18,7 @@ from nbtf._runtime.conversion import as_tensor
 from nbtf._runtime.device import placed
 from nbtf._runtime.placement import STRATEGY_INPUT
 from nbtf._runtime.tensor import Tensor
+from nbtf._shapes import TypeSpec
 from nbtf._types import variant
 from nbtf.distribute.options import InputOptions
 from nbtf.distribute.reduction import CPU
@@ -52,7 +53,7 @@ class InputContext:
         return global_batch_size // self.num_replicas_in_sync
 
 
-class PerReplicaSpec:
+class PerReplicaSpec(TypeSpec):
     """The specs of the replicas' parts of an element."""
 
     def __init__(self, *specs: Any) -> None:

@@ -10,7 +10,9 @@ from __future__ import annotations
 import sys
 from importlib import import_module
 from types import ModuleType
+from typing import cast
 
+from nbtf._as_tensorflow.aliases import ALIASES, PACKAGES, aliased
 from nbtf._runtime.aliases import AliasFinder
 from nbtf.compat import _v1
 
@@ -58,7 +60,9 @@ def module_of(name: str) -> ModuleType:
       ModuleNotFoundError: if the module has no counterpart in nbtf.
     """
     inside = name.removeprefix(f"{__name__}.")
-    if inside in _PACKAGES:
+    if f"python.{inside}" in ALIASES:
+        return cast("ModuleType", aliased(f"python.{inside}"))
+    if inside in _PACKAGES or f"python.{inside}" in PACKAGES:
         return ModuleType(name, f"`tensorflow.python.{inside}`: the parts that nbtf provides.")
     head = next((head for head in _COUNTERPARTS if f"{inside}.".startswith(f"{head}.")), None)
     counterpart = None if head is None else module_named(_COUNTERPARTS[head] + inside.removeprefix(head))
@@ -85,7 +89,7 @@ def module_named(name: str) -> ModuleType | None:
         if error.name is None or not f"{name}.".startswith(f"{error.name}."):
             raise  # the module exists, but a package that it imports does not
     parent, _, child = name.rpartition(".")
-    return getattr(sys.modules[parent], child, None)
+    return getattr(sys.modules.get(parent), child, None)
 
 
 AliasFinder(f"{__name__}.", module_of).install()

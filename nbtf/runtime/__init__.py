@@ -69,6 +69,7 @@ from nbtf.runtime._machine import restart as restart
 from nbtf.runtime._machine import simulate_cluster as simulate_cluster
 from nbtf.runtime._machine import simulate_gpus as simulate_gpus
 from nbtf.runtime._machine import warmup as warmup
+from nbtf.runtime._presentation import present_as_tensorflow as present_as_tensorflow
 from nbtf.runtime._recordings import Recording as Recording
 from nbtf.runtime._recordings import observe as observe
 from nbtf.runtime._recordings import recording as recording

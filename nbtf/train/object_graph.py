@@ -73,6 +73,8 @@ def check_is_ours(value: Any) -> None:
 def foreign_reason(value: Any) -> str:
     """Returns why nbtf cannot save an object's values; empty if it can, or if the object has none."""
     value_class: Any = value.__class__
+    if getattr(value_class, "_saves_parts", False):  # of the real Keras on nbtf
+        return ""
     for name in _PROTOCOLS:
         if hasattr(value_class, name):
             return f"its class saves values with `{name}`, which nbtf does not call"
@@ -96,8 +98,20 @@ def children_of(value: Any) -> PythonIterator[tuple[str, Any]]:
     for name, child in _named_children(value):
         if type(child) not in _PLAIN:
             check_is_ours(child)
-        if is_trackable(child):
-            yield name, child.handle if isinstance(child, Variable) else child
+        if is_trackable(child) and (held := _held(child)) is not None:
+            yield name, held
+
+
+def _held(value: Any) -> Any:
+    """Returns the tensor variable behind a variable of `tf.keras` or of the real Keras; other objects unchanged.
+
+    A variable of Keras that has no value yet counts as missing: None.
+    """
+    if isinstance(value, Variable):
+        return value.handle
+    if isinstance(value, TensorVariable) or not hasattr(value.__class__, "__tf_variable__"):
+        return value
+    return getattr(value, "__tf_variable__", None)
 
 
 def _named_children(value: Any) -> PythonIterator[tuple[str, Any]]:

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 import nbtf
+from nbtf._as_tensorflow import modules
 from nbtf._runtime.aliases import AliasFinder
 from nbtf.cli import redirect
 from nbtf.cli.comparison import what_is_missing
@@ -21,7 +22,7 @@ from nbtf.cli.execution import CellError
 def redirected(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """TensorFlow's names lead to nbtf until the test ends."""
     importlib.import_module("nbtf.python")  # finds its modules by itself
-    monkeypatch.setattr(sys, "meta_path", [AliasFinder("tensorflow", redirect.counterpart), *sys.meta_path])
+    monkeypatch.setattr(sys, "meta_path", [AliasFinder("tensorflow", modules.counterpart), *sys.meta_path])
     yield
     for name in [name for name in sys.modules if name.split(".")[0] == "tensorflow"]:
         del sys.modules[name]
@@ -148,7 +149,7 @@ def test_tensorflow_1_is_eager_until_it_is_switched_as_in_tensorflow_2() -> None
         ("import tensorflow.contrib.slim", "tf.contrib is not in nbtf yet"),
         ("from tensorflow.python.tpu import tpu", "tf.python.tpu is not in nbtf yet"),
         ("from tensorflow.python.framework import tensor_util", "tf.python.framework.tensor_util is not in nbtf yet"),
-        ("from tensorflow.compat.v1.lookup import X", "tf.compat.v1.lookup is not in nbtf yet"),
+        ("from tensorflow.compat.v1.profiler import X", "tf.compat.v1.profiler is not in nbtf yet"),
     ],
 )
 def test_what_is_not_here_is_named(line: str, text: str) -> None:
@@ -170,4 +171,4 @@ def test_what_is_not_here_is_named(line: str, text: str) -> None:
     ],
 )
 def test_programs_of_tensorflow_1_find_its_modules(name: str, ours: str) -> None:
-    assert importlib.import_module(ours) is redirect.old_counterpart(name)
+    assert importlib.import_module(ours) is modules.old_counterpart(name)

@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import re
-import sys
 import threading
 from collections.abc import Callable
 from typing import Any
 
 from nbtf._devices.sites import CallSite
+from nbtf._frameworks.keras_frames import OF_LAYERS, scope_path, user_frame
 from nbtf._frameworks.layers import layer_at, place_in
-from nbtf._frameworks.tensorflow.frames import user_frame
 from nbtf._runtime.phases import BACKWARD, FORWARD
 
-_SCOPES = "keras.src.backend.common.name_scope"
-_OF_LAYERS = frozenset({FORWARD, BACKWARD, ""})
-"""The phases in which Keras' scopes are layers; an optimizer opens scopes as well."""
 _GRADIENTS = "gradient_tape/"
 """The scope of the nodes that a tape adds to a graph."""
 _NUMBER = re.compile(r"_\d+$")
@@ -48,7 +44,7 @@ class Origins:
         frame, phase = user_frame(caller)
         if not phase and not self._has_no_tape():
             phase = FORWARD
-        path = _scope_path() if phase in _OF_LAYERS else ""
+        path = scope_path() if phase in OF_LAYERS else ""
         return place_in(frame, layer_at(path).step_part(phase, replica=replica))
 
     def replica(self) -> int | None:
@@ -62,7 +58,7 @@ class Origins:
 
     def see_node(self, caller: Any) -> None:
         """Keeps the scope and phase in which a node of a function is made, given the caller's frame."""
-        path = _scope_path()
+        path = scope_path()
         if path and path not in self._phases:
             if len(self._phases) >= _REMEMBERED:
                 self._phases.clear()
@@ -76,16 +72,10 @@ class Origins:
                 path = self._scope_at(components[begin:end])
                 if path is not None:
                     phase = BACKWARD if is_gradient else self._phases[path]
-                    return phase, path if phase in _OF_LAYERS else ""
+                    return phase, path if phase in OF_LAYERS else ""
         return BACKWARD if is_gradient else "", ""
 
     def _scope_at(self, components: list[str]) -> str | None:
         """Returns the Keras scope of these parts of a node's name, to which TensorFlow may have added numbers."""
         candidates = "/".join(components), "/".join([_NUMBER.sub("", component) for component in components])
         return next((path for path in candidates if path in self._phases), None)
-
-
-def _scope_path() -> str:
-    """Returns the path of the Keras scope that is open, such as `sequential/dense`."""
-    scopes = sys.modules.get(_SCOPES)
-    return "" if scopes is None else scopes.current_path()

@@ -41,6 +41,8 @@ def convert(function: Callable[..., Any]) -> Callable[..., Any]:
       An equivalent function whose errors name the lines of the user's code. The functions that it calls are converted
       when they are called. A function that cannot be converted is called unchanged.
     """
+    if getattr(function, "__autograph_do_not_convert__", False):
+        return function  # as in TensorFlow, its errors stay as they are
     return in_user_code(converted(function), function)
 
 

@@ -178,6 +178,8 @@ def lengths_of(shape: Any) -> Any:
         return shape
     if isinstance(shape, TensorShape) and not shape.is_fully_defined():
         raise ValueError(f"Cannot convert a partially known TensorShape {shape} to a Tensor.")
+    if shape.__class__ in (list, tuple) and any([hasattr(length, "static_value") for length in shape]):
+        return list_as_tensor(list(shape), None)  # lengths that are known only when a function runs
     try:
         return as_ints(shape)
     except (AttributeError, TypeError):
@@ -298,8 +300,8 @@ def is_tensor(x: object) -> bool:
     """
     if isinstance(x, Tensor):
         return True
-    owner = next((base for base in type(x).__mro__ if "__tf_tensor__" in vars(base)), None)
-    return owner is not None and owner.__module__.startswith("nbtf.")  # other classes can only be converted to a tensor
+    methods = [vars(base)["__tf_tensor__"] for base in type(x).__mro__ if "__tf_tensor__" in vars(base)]
+    return any([method.__module__.startswith("nbtf.") for method in methods])  # others can only be converted
 
 
 def executing_eagerly() -> bool:

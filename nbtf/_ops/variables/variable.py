@@ -133,6 +133,13 @@ class Variable(VariableUpdates, Operators[Tensor]):
         """Returns `shape`."""
         return self.shape
 
+    @property
+    def _unique_id(self) -> str:
+        """A name that no other living variable has; a strategy's copies share it. Keras 3 finds slots by it."""
+        whole = getattr(self, "_whole", lambda: None)()
+        whole = self if whole is None else whole
+        return f"{whole._name.removesuffix(':0')}_{id(whole)}"
+
     op: Absent = Absent(_GRAPH_ONLY)
     graph: Absent = Absent(_GRAPH_ONLY)
 

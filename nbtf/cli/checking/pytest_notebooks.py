@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import argparse
 import os
+import sys
 from collections.abc import Iterable
 from dataclasses import replace
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, cast
 
 import pytest
 
+from nbtf._as_tensorflow.presentation import Presentation, present_as_tensorflow
 from nbtf._devices.discovery import SIMULATED_GPUS
 from nbtf.cli.checking.command import INSTALL, plan_of
 from nbtf.cli.checking.notebook_check import check
@@ -47,9 +50,25 @@ class Notebooks:
             raise pytest.UsageError(str(error)) from error
         if self._gpus is not None:
             os.environ[SIMULATED_GPUS] = self._gpus
+        self._presentation = self._present(config.getoption("--nbtf-redirect") is not None)
+
+    def _present(self, is_requested: bool) -> Presentation | None:
+        """Makes `import tensorflow` mean nbtf in tests: on request, and where TensorFlow is not installed.
+
+        Raises:
+          UsageError: if it was requested, and TensorFlow is already imported.
+        """
+        if not is_requested and (not self._collects or "tensorflow" in sys.modules or find_spec("tensorflow")):
+            return None
+        try:
+            return present_as_tensorflow()
+        except RuntimeError as error:
+            raise pytest.UsageError(str(error)) from error
 
     def pytest_unconfigure(self) -> None:
         """Restores the environment."""
+        if self._presentation is not None:
+            self._presentation.undo()
         if self._environment_before is not None:
             os.environ[SIMULATED_GPUS] = self._environment_before
         elif self._gpus is not None:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from nbtf._graph.handles import function_graph
 from nbtf._graph.operation import CONST, NO_OP, PLACEHOLDER
 from nbtf._graph.tensor import GraphTensor
 from nbtf._ops.control.flow import no_op as _no_op
@@ -115,7 +116,7 @@ def _filled(array: np.ndarray[Any, Any], shape: TensorShape) -> np.ndarray[Any, 
 
 
 def placeholder(dtype: DTypeLike, shape: ShapeLike | None = None, name: str | None = None) -> GraphTensor:
-    """Returns a tensor of the default graph whose value is fed in each run.
+    """Returns a tensor of the default graph whose value is fed in each run; in a traced function, a further argument.
 
     Args:
       dtype: element type of the placeholder.
@@ -124,9 +125,12 @@ def placeholder(dtype: DTypeLike, shape: ShapeLike | None = None, name: str | No
     Raises:
       RuntimeError: if ops run eagerly.
     """
+    wanted_dtype, dims = as_dtype(dtype), TensorShape(shape)
+    function = function_graph()
+    if function is not None:
+        return function.argument(name or "Placeholder", dims, wanted_dtype)
     if building() is None:
         raise RuntimeError("tf.placeholder() is not compatible with eager execution.")
-    wanted_dtype, dims = as_dtype(dtype), TensorShape(shape)
     attrs = {"dtype": wanted_dtype, "shape": dims}
     return get_default_graph().add_source(PLACEHOLDER, name or "Placeholder", attrs, [(dims, wanted_dtype)]).outputs[0]
 

@@ -1,7 +1,11 @@
-"""Which line of the user's program runs a TensorFlow op, and which part of TensorFlow or Keras lies in between?"""
+"""Which line of the user's program runs an op, and which part of TensorFlow or Keras lies in between?
+
+For TensorFlow itself, which is watched, and for the real Keras on nbtf.
+"""
 
 from __future__ import annotations
 
+import sys
 from types import FrameType
 
 from nbtf._runtime.phases import ALL_REDUCE, BACKWARD, FORWARD, INPUT, METRICS, UPDATE
@@ -46,6 +50,17 @@ class _Ranks(dict[str, int]):
 
 
 _RANKS = _Ranks()
+
+
+_SCOPES = "keras.src.backend.common.name_scope"
+OF_LAYERS = frozenset({FORWARD, BACKWARD, ""})
+"""The phases in which Keras' scopes are layers; an optimizer opens scopes as well."""
+
+
+def scope_path() -> str:
+    """Returns the path of the Keras scope that is open, such as `sequential/dense`."""
+    scopes = sys.modules.get(_SCOPES)
+    return "" if scopes is None else scopes.current_path()
 
 
 def user_frame(frame: FrameType | None) -> tuple[FrameType | None, str]:

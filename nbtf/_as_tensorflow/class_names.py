@@ -1,0 +1,26 @@
+"""The classes that Keras 3 recognizes by the text of their names and modules, which `isinstance` would not need."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from nbtf._ops.ragged_and_sparse.ragged import RaggedTensor
+from nbtf._ops.ragged_and_sparse.sparse import SparseTensor
+from nbtf._runtime.tensor import Tensor
+from nbtf.data.dataset import Dataset
+from nbtf.distribute.datasets import DistributedDataset
+
+NAMED: tuple[tuple[Any, str, str], ...] = (
+    (Dataset, "DatasetV2", "python.data.ops.dataset_ops"),
+    (DistributedDataset, "DistributedDataset", "python.distribute.input_lib"),
+    (RaggedTensor, "RaggedTensor", "python.ops.ragged.ragged_tensor"),
+    (SparseTensor, "SparseTensor", "python.framework.sparse_tensor"),
+    (Tensor, "Tensor", "python.framework.tensor"),
+)
+"""Each class, with its name and module in TensorFlow. `keras.src.trainers.data_adapters` compares them."""
+
+
+def give_names() -> None:
+    """Gives the classes TensorFlow's names, from the moment that a library asks for TensorFlow's private names."""
+    for value_class, name, module in NAMED:
+        value_class.__name__, value_class.__module__ = name, f"tensorflow.{module}"

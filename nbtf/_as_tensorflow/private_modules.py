@@ -1,0 +1,88 @@
+"""Names of TensorFlow's private modules that libraries import; `aliases.py` says which library needs each."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any, NoReturn
+
+from nbtf._as_tensorflow.internal import AutoTrackable
+from nbtf.keras.layers.tracking import TrackedDict as _DictWrapper
+from nbtf.keras.layers.tracking import TrackedList as ListWrapper
+from nbtf.runtime import restart
+
+__all__ = [
+    "Event",
+    "Layout",
+    "ListWrapper",
+    "Mesh",
+    "TrackableResource",
+    "_DictWrapper",
+    "_reset_context",
+    "async_wait",
+    "context",
+    "disable_op_determinism",
+    "enable_op_determinism",
+    "is_op_determinism_enabled",
+    "sparse_matrix_sparse_mat_mul",
+]
+
+
+class TrackableResource(AutoTrackable):
+    """The base class of TensorFlow's tables; none in nbtf."""
+
+
+class Event:
+    """A message of a TensorBoard file; Keras' own tests alone read some."""
+
+
+class Mesh:
+    """A mesh of DTensor, which nbtf lacks."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> NoReturn:
+        """Refuses."""
+        _refuse_dtensor()
+
+
+class Layout(Mesh):
+    """A layout of DTensor, which nbtf lacks."""
+
+
+def _refuse_dtensor() -> NoReturn:
+    raise NotImplementedError(
+        "tf.experimental.dtensor is not in nbtf. Distribute the model with tf.distribute.MirroredStrategy, which "
+        "Keras supports on TensorFlow."
+    )
+
+
+def sparse_matrix_sparse_mat_mul(*args: Any, **kwargs: Any) -> NoReturn:
+    """Refuses: nbtf multiplies sparse tensors by dense ones only."""
+    raise NotImplementedError(
+        "nbtf has no product of two sparse tensors. Multiply a sparse tensor by a dense one: tf.sparse.to_dense(b)."
+    )
+
+
+def is_op_determinism_enabled() -> bool:
+    """Returns whether ops are asked for the same results in each run; nbtf's always give them."""
+    return False
+
+
+def enable_op_determinism() -> None:
+    """Does nothing: nbtf's ops give the same results in each run."""
+
+
+def disable_op_determinism() -> None:
+    """Does nothing: nbtf's ops give the same results in each run."""
+
+
+def context() -> Any:
+    """Returns TensorFlow's context: nbtf keeps no cache of kernels to clear."""
+    return SimpleNamespace(ensure_initialized=lambda: None, clear_kernel_cache=lambda: None)
+
+
+def async_wait() -> None:
+    """Does nothing: an op has ended when the call that started it returns."""
+
+
+def _reset_context() -> None:
+    """Restarts the runtime, so that other devices can be set. Keras' own tests call it."""
+    restart()

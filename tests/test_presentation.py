@@ -1,0 +1,91 @@
+"""Does `import tensorflow` mean nbtf until it is undone, and is a late call refused with a reason?"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import subprocess
+import sys
+from pathlib import Path
+from types import ModuleType, SimpleNamespace
+from typing import Any
+
+import pytest
+
+import nbtf
+from nbtf._as_tensorflow.presentation import present_from_environment
+
+ROOT = Path(__file__).parents[1]
+
+
+@pytest.fixture(autouse=True)
+def no_tensorflow(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The process has imported neither TensorFlow nor Keras."""
+    importlib.import_module("nbtf.python")  # installs a finder of its own, which outlives the test
+    for name in [name for name in sys.modules if name.partition(".")[0] in ("tensorflow", "keras")]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setattr(sys, "meta_path", [*sys.meta_path])
+    monkeypatch.delenv("KERAS_BACKEND", raising=False)
+
+
+def imported(name: str) -> Any:
+    return __import__(name, fromlist=["x"])
+
+
+def test_tensorflow_is_nbtf_in_the_block() -> None:
+    with nbtf.runtime.present_as_tensorflow():
+        assert imported("tensorflow") is nbtf
+        assert imported("tensorflow.nn") is nbtf.nn
+        assert os.environ["KERAS_BACKEND"] == "tensorflow"
+
+    assert "tensorflow" not in sys.modules
+    assert "KERAS_BACKEND" not in os.environ
+
+
+def test_second_call_has_nothing_to_undo() -> None:
+    with nbtf.runtime.present_as_tensorflow():
+        nbtf.present_as_tensorflow().undo()
+
+        assert imported("tensorflow") is nbtf
+
+
+def test_tensorflow_itself_is_a_reason_to_refuse(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "tensorflow", ModuleType("tensorflow"))
+
+    with pytest.raises(RuntimeError, match="TensorFlow itself is already imported in this process"):
+        nbtf.runtime.present_as_tensorflow()
+
+
+def test_keras_with_another_backend_is_a_reason_to_refuse(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "keras", ModuleType("keras"))
+    config: Any = SimpleNamespace(backend=lambda: "jax")
+    monkeypatch.setitem(sys.modules, "keras.src.backend.config", config)
+
+    with pytest.raises(RuntimeError, match="Keras is already imported with the backend 'jax'"):
+        nbtf.runtime.present_as_tensorflow()
+
+
+def test_unknown_value_of_the_variable_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NBTF_AS_TENSORFLOW", "maybe")
+
+    with pytest.raises(ValueError, match=r"NBTF_AS_TENSORFLOW is 'maybe'. Expected 1, true"):
+        present_from_environment()
+
+
+def test_variable_presents_and_plain_import_loads_nothing() -> None:
+    code = "import nbtf, sys; print(any(name.startswith('nbtf._as_tensorflow') for name in sys.modules), end=' ')\n"
+    code += "try:\n    import tensorflow; print(tensorflow is nbtf)\nexcept ImportError: print(None)"
+    for setting, expected in (("1", "True True"), ("0", "True None"), ("", "False None")):
+        environ = {**os.environ, "NBTF_AS_TENSORFLOW": setting, "PYTHONPATH": str(ROOT)}
+        result = subprocess.run([sys.executable, "-c", code], env=environ, capture_output=True, text=True, check=True)
+        printed = result.stdout.strip()
+        assert printed == expected or (setting != "1" and printed.endswith("False")), (setting, printed)
+
+
+def test_private_names_of_tensorflow_are_found() -> None:
+    with nbtf.runtime.present_as_tensorflow():
+        assert imported("tensorflow.python.eager.context").async_wait() is None
+        update = imported("tensorflow.compiler.tf2xla.python.xla").dynamic_update_slice
+        assert update(nbtf.zeros([4]), nbtf.ones([2]), [1]).numpy().tolist() == [0.0, 1.0, 1.0, 0.0]
+        with pytest.raises(ImportError):
+            imported("tensorflow.python.no_such_module")

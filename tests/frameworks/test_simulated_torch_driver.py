@@ -188,10 +188,10 @@ def test_driver_functions_answer_as_the_table_says() -> None:
 
     for name, answer in ANSWERS.items():
         function = getattr(torch._C, f"_cuda_{name}")
-        if answer.kind == "no-op":
+        if answer.support == "no-op":
             assert answer.reason
             assert answer.returned == function()
-        elif answer.kind == "refused":
+        elif answer.support == "refused":
             with pytest.raises(NotImplementedError, match=re.escape(answer.reason)):
                 function()
         else:

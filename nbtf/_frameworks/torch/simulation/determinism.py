@@ -22,8 +22,8 @@ def _always(_arguments: _Arguments) -> bool:
 
 
 def _is_inexact(arguments: _Arguments) -> bool:
-    kind = arguments.get("dtype") or arguments["self"].dtype
-    return kind.is_floating_point or kind.is_complex
+    dtype = arguments.get("dtype") or arguments["self"].dtype
+    return dtype.is_floating_point or dtype.is_complex
 
 
 _OPS: dict[str, tuple[str, Callable[[_Arguments], bool]]] = {
@@ -91,8 +91,8 @@ def _alert(torch: Any, name: str) -> None:
     if torch.is_deterministic_algorithms_warn_only_enabled():
         warnings.warn(f"{name} does not have a deterministic implementation.", UserWarning, stacklevel=3)
         return
-    known = "put_"  # an op that raises this error on the CPU
+    cpu_name = "put_"  # an op that raises this error on the CPU
     try:
         torch.zeros(1, device="cpu").put_(torch.zeros(1, dtype=torch.long, device="cpu"), torch.zeros(1, device="cpu"))
     except RuntimeError as error:
-        raise RuntimeError(str(error).replace(known, name, 1)) from None
+        raise RuntimeError(str(error).replace(cpu_name, name, 1)) from None

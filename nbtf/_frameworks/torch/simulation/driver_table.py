@@ -22,7 +22,7 @@ _PINNED = "pinned memory is not counted"
 class Answer(NamedTuple):
     """How simulated devices answer calls of a driver function."""
 
-    kind: Literal["simulated", "no-op", "refused"]
+    support: Literal["simulated", "no-op", "refused"]
     reason: str = ""
     """Why nothing happens, or why the call is refused."""
     returned: Any = None
@@ -104,7 +104,7 @@ ANSWERS: Mapping[str, Answer] = _table(
 
 def no_ops() -> dict[str, Callable[..., Any]]:
     """Returns the functions that do nothing, by name."""
-    return {name: _returning(answer.returned) for name, answer in ANSWERS.items() if answer.kind == "no-op"}
+    return {name: _returning(answer.returned) for name, answer in ANSWERS.items() if answer.support == "no-op"}
 
 
 def reason_of(name: str) -> str:

@@ -43,8 +43,9 @@ def test_tensorflow_is_nbtf_in_the_block() -> None:
 
 
 def test_second_call_has_nothing_to_undo() -> None:
+    library: Any = nbtf
     with nbtf.runtime.present_as_tensorflow():
-        nbtf.present_as_tensorflow().undo()
+        library.present_as_tensorflow().undo()
 
         assert imported("tensorflow") is nbtf
 

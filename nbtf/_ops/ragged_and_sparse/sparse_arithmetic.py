@@ -77,7 +77,7 @@ def _combined(function: Callable[[Any, Any], Any], a: Any, b: Any) -> SparseTens
     if a.shape.as_list() != b.shape.as_list():
         raise InvalidArgumentError(f"Operands do not have the same shapes; got {a.shape} and {b.shape}")
     stored = [scatter_nd(value.indices, ones_like(value.values, int8), value.dense_shape) for value in (a, b)]
-    either = larger(*stored)
+    either = larger(stored[0], stored[1])
     indices: Any = where(not_equal(either, zeros_like(either)))
     values = [gather_nd(scatter_nd(value.indices, value.values, value.dense_shape), indices) for value in (a, b)]
     return SparseTensor(indices, function(*values), a.dense_shape)

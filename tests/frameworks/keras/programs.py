@@ -13,6 +13,7 @@ import os
 import sys
 import tempfile
 from collections.abc import Callable
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -386,9 +387,8 @@ PROGRAMS: dict[str, Callable[[Any, Any], Numbers]] = {
 
 def run(names: list[str]) -> dict[str, Numbers | str]:
     """Runs programs, and returns their numbers by name, or the text of an error."""
-    import keras
-    import tensorflow as tf
-
+    keras: Any = import_module("keras")
+    tf: Any = import_module("tensorflow")
     results: dict[str, Numbers | str] = {}
     for name in names:
         keras.backend.clear_session()
@@ -411,8 +411,7 @@ def main(library: str = "tensorflow", gpus: str = "0", *names: str) -> None:
             nbtf.runtime.simulate_gpus(int(gpus))
         print(json.dumps(run([*names] or [*PROGRAMS])))
         return
-    import tensorflow as tf
-
+    tf: Any = import_module("tensorflow")
     cpu = tf.config.list_physical_devices("CPU")[0]
     tf.config.set_logical_device_configuration(cpu, [tf.config.LogicalDeviceConfiguration()] * 4)
     results = run([*names] or [*PROGRAMS])

@@ -114,10 +114,11 @@ def memory_picture(
     snapshot, name = record.snapshot(), runtime.without_cuda(device)
     full = _checked(snapshot, name)
     changes, at_start = snapshot.memory()[full], record.regions_before(name)
-    history = MemoryHistory(full, _limit(changes, full), changes, at_start, lines=snapshot.lines())
+    gpu = _devices_now().get(runtime.short_name(full))
+    history = MemoryHistory(full, _limit(changes, gpu), changes, at_start, lines=snapshot.lines())
     if step is not None and not 0 <= step < history.steps:
         raise ValueError(f"Step {step} does not exist. Expected 0 to {history.steps - 1}.")
-    return _picture(view, history, step, _fits(record, full), _code_line(), words)
+    return _picture(view, history, step, _fits(record, full, gpu), _code_line(), words)
 
 
 def _code_line() -> CodeLine:
@@ -144,13 +145,14 @@ def memory_scenes(
     snapshot = snapshot or record.snapshot()
     if snapshot.cut:
         return []
-    lines, names_at_end = snapshot.lines(), _names_at_end(snapshot)
+    lines, names_at_end, devices = snapshot.lines(), _names_at_end(snapshot), _devices_now()
     scenes: list[dict[str, Any]] = []
     for name, changes in _busiest_first(snapshot.memory()):
         regions, last_changes = _last_steps(changes, name, record.regions_before(name), most)
-        names = names_at_end.get(runtime.short_name(name))
-        history = MemoryHistory(name, _limit(changes, name), last_changes, regions, names, lines=lines)
-        fits = _fits(record, name) if last_changes is changes else None
+        short = runtime.short_name(name)
+        limit = _limit(changes, devices.get(short))
+        history = MemoryHistory(name, limit, last_changes, regions, names_at_end.get(short), lines=lines)
+        fits = _fits(record, name, devices.get(short)) if last_changes is changes else None
         scenes.append(memory_data(history, fits, code_line=code_line))
     return scenes
 
@@ -199,22 +201,24 @@ def _checked(snapshot: runtime.Snapshot, name: str) -> str:
     return full[0]
 
 
-def _limit(changes: Sequence[runtime.Event], device: str) -> int:
-    """Returns the memory limit of a device, as it was at a failed request if there was one."""
+def _devices_now() -> dict[str, runtime.DeviceInfo]:
+    """Returns the devices of this process by short name. A caller asks once, because there may be 1,024."""
+    return {each.name: each for each in runtime.devices()}
+
+
+def _limit(changes: Sequence[runtime.Event], gpu: runtime.DeviceInfo | None) -> int:
+    """Returns the memory limit of a device, as it was at a failed request if there was one; `gpu` is the device now."""
     limits = [event.limit for event in changes if isinstance(event, runtime.Refused)]
-    short = runtime.short_name(device)
     is_lent = any(getattr(event, "region", -1) >= FIRST_LENT_REGION for event in changes)
-    limits_now = [each.memory if is_lent else each.memory_limit for each in runtime.devices() if each.name == short]
-    limits += [limit for limit in limits_now if limit]
+    limit_now = None if gpu is None else gpu.memory if is_lent else gpu.memory_limit
+    limits += [limit_now] if limit_now else []
     return limits[0] if limits else max((getattr(event, "pool", 0) for event in changes), default=0)
 
 
-def _fits(record: runtime.Recording, device: str) -> Fits | None:
+def _fits(record: runtime.Recording, device: str, gpu: runtime.DeviceInfo | None) -> Fits | None:
     """Returns a function that retries a recording's requests on a device; None if the device no longer exists."""
-    short = runtime.short_name(device)
-    gpu = next((each for each in runtime.devices() if each.name == short and each.simulated), None)
     fits = partial(record.fits, device=device)
-    return None if gpu is None else fits if gpu.cuda is None else _if_possible(fits)
+    return None if gpu is None or not gpu.simulated else fits if gpu.cuda is None else _if_possible(fits)
 
 
 def _if_possible(fits: Fits) -> Fits | None:
@@ -318,7 +322,7 @@ def memory_scenes_of_run(session: Session, run: runtime.Scene, most: int | None 
     if session.recorder.snapshot(0).heard > MOST_EVENTS:
         return []
     snapshot, is_first = _today(session)
-    lines, by_device = snapshot.lines(), snapshot.memory()
+    lines, by_device, devices = snapshot.lines(), snapshot.memory(), _devices_now()
     in_run = {name: [event for event in changes if run.has(event)] for name, changes in by_device.items()}
     scenes: list[dict[str, Any]] = []
     for name, changes in _busiest_first({name: changes for name, changes in in_run.items() if changes}):
@@ -328,7 +332,7 @@ def memory_scenes_of_run(session: Session, run: runtime.Scene, most: int | None 
             replay.take(event)
         regions, last_changes = _last_steps(changes, name, replay.regions(), most)
         names = _names_on(session, short) if run == session.recorder.scenes[-1] else None
-        limit = _limit(by_device[name], name)
+        limit = _limit(by_device[name], devices.get(short))
         history = MemoryHistory(name, limit, last_changes, regions, names, lines=lines)
         scenes.append(memory_data(history, code_line=session.code_line))
     return scenes
@@ -382,8 +386,9 @@ def _history_of(
     changes, at_start = snapshot.memory().get(full, []), record.regions_before(name) if is_first else ()
     regions, steps = _last_steps(changes, full, at_start, most)
     scenes, names = [scene.first for scene in session.recorder.scenes], _names_on(session, name, seconds)
-    history = MemoryHistory(full, _limit(changes, full), steps, regions, names, scenes, snapshot.lines())
-    return history, _fits(record, full) if is_first else _fits_since_restart(session, full)
+    gpu = _devices_now().get(runtime.short_name(full))
+    history = MemoryHistory(full, _limit(changes, gpu), steps, regions, names, scenes, snapshot.lines())
+    return history, _fits(record, full, gpu) if is_first else _fits_since_restart(session, full)
 
 
 def _fits_since_restart(session: Session, full: str) -> Fits | None:

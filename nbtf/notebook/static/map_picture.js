@@ -132,11 +132,11 @@ function widestBetween(facts, widest) {
   return between && most ? (widest * between) / most : widest;
 }
 
-// The px per byte, taken from the ribbons if they were narrowed to fit.
+// The px per byte, of the ribbons if they were narrowed to fit; a hairline has no scale.
 function pxPerByte(facts, widest, ribbons) {
   const most = ribbons.reduce((a, b) => (b.flow.nbytes > a.flow.nbytes ? b : a), { flow: { nbytes: 0 } });
-  if (most.flow.nbytes) return most.width / most.flow.nbytes;
-  return widest / (facts.flows.length ? largest(facts.flows) : 1);
+  const scale = widest / (largest(facts.flows) || 1);
+  return most.flow.nbytes ? Math.min(scale, most.width / most.flow.nbytes) : scale;
 }
 
 function addHostFlows(map, card, x, room, top, scale, isCompact) {

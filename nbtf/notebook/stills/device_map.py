@@ -162,11 +162,10 @@ class _Map:
         return widest * between / most_bytes if between and most_bytes else widest
 
     def _per_byte(self, widest: float, drawn: list[tuple[int, float]]) -> float:
-        """Returns the px per byte, taken from the ribbons if they were narrowed to fit."""
+        """Returns the px per byte, of the ribbons if they were narrowed to fit; a hairline has no scale."""
+        scale = widest / (max((flow.nbytes for flow in self._facts.flows), default=0) or 1)
         nbytes, width = max(drawn, default=(0, 0.0))
-        if nbytes:
-            return width / nbytes
-        return widest / max((flow.nbytes for flow in self._facts.flows), default=1)
+        return min(scale, width / nbytes) if nbytes else scale
 
     def _host_flows(self, card: DeviceFacts, x: float, room: float, top: float, scale: float, is_compact: bool) -> None:
         begin = top - _BELOW_HOST

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterator
 from xml.etree import ElementTree
 
@@ -13,6 +14,7 @@ from hypothesis import strategies as st
 import nbtf as tf
 from nbtf.notebook import catalogue
 from nbtf.notebook.stills.device_facts import MapFacts, map_facts
+from nbtf.notebook.stills.device_flows import WIDEST
 from nbtf.notebook.stills.device_map import device_map
 from nbtf.notebook.stills.lanes import bytes_in_words
 from nbtf.notebook.stills.marks import Group, Mark, Path, Picture, Rectangle, texts_of
@@ -110,6 +112,17 @@ def test_widths_of_arrows_are_as_their_bytes(four: MapFacts) -> None:
         flow = nbytes[way] if "→" in title else four.of_host(way, upward=False)
         assert thickness(path) == pytest.approx(max(1.0, per_byte * flow.nbytes), abs=1)
         assert bytes_in_words(flow.nbytes) in title
+
+
+@pytest.mark.parametrize("factor", [1, 100, 100_000])
+def test_largest_arrow_is_no_wider_if_the_others_are_hairlines(four: MapFacts, factor: int) -> None:
+    flows = [
+        flow._replace(nbytes=flow.nbytes * (factor if "CPU" in flow.source else 1), copies=201) for flow in four.flows
+    ]
+    picture = device_map(dataclasses.replace(four, flows=tuple(flows)), 690)
+
+    assert max(thickness(path) for path in titled(picture).values()) <= WIDEST
+    assert "201 copies" in {text.words for text in texts_of(picture.marks)}
 
 
 def test_op_that_is_elsewhere_than_asked_is_red_and_explained(four: MapFacts) -> None:

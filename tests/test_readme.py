@@ -56,7 +56,7 @@ def test_every_extra_it_names_is_there() -> None:
     extras = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["optional-dependencies"]
     named = {extra for extras_named in re.findall(r"\.\[([\w,]+)\]", README) for extra in extras_named.split(",")}
 
-    assert {"lab", "site", "docs", "test", "cuda12", "bfloat16"} == named
+    assert {"lab", "site", "docs", "test", "cuda12", "keras", "bfloat16"} == named
     assert named < set(extras)
 
 

@@ -54,8 +54,7 @@ def template_of(
     """
     if OPS.get(op.type) is not op:
         raise UnimplementedError(
-            f"{op.type} cannot be sent to {name}: it runs Python code of this process. Run it under "
-            "tf.device('/job:localhost/replica:0/task:0/CPU:0'); its results are sent where they are needed."
+            f"{op.type} cannot be sent to {name}: it runs Python code of this process. {_RUN_IT_HERE}"
         )
     draw = None
     if not attrs:
@@ -67,9 +66,13 @@ def template_of(
     try:
         text = text_of(dict(attrs))
     except TypeError as error:
-        raise UnimplementedError(f"{op.type} cannot be sent to {name}: an attribute, {error}.") from None
+        raise UnimplementedError(f"{op.type} cannot be sent to {name}: an attribute, {error}. {_RUN_IT_HERE}") from None
     return Template(op.type, device, lists, text, results, waits), draw
 
+
+_RUN_IT_HERE = (
+    "Run it under tf.device('/job:localhost/replica:0/task:0/CPU:0'); its results are sent where they are needed."
+)
 
 _DRAWS = DRAWS[1:-1].encode().decode("unicode_escape")
 

@@ -45,6 +45,7 @@ def test_a_task_gives_the_bits_of_this_process(sample: Sample, device: str, cont
 
 
 def test_an_op_on_a_table_runs_where_its_error_says(context: Context) -> None:
+    context.set_default_device(None)
     with use_context(context):
         table = tf.lookup.StaticHashTable(tf.lookup.KeyValueTensorInitializer([1, 2], [3, 4]), -1)
         with tf.device(DEVICES["CPU"]), pytest.raises(UnimplementedError, match=SIZE_OF_TABLE) as failure:

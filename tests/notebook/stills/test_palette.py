@@ -50,7 +50,7 @@ def test_every_sight_tells_all_fills_apart(sight: str, scheme: str) -> None:
     seen = {name: oklab(np.array(SIGHTS[sight]) @ linear(colour)) for name, colour in fills.items()}
     distances = {(a, b): float(np.linalg.norm(seen[a] - seen[b])) for a, b in combinations(seen, 2)}
 
-    assert 21 == len(distances)
+    assert 28 == len(distances)
     assert min(distances.values()) >= 9, min(distances, key=lambda pair: distances[pair])
 
 

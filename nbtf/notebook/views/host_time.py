@@ -98,7 +98,7 @@ def _calls(ran: runtime.Work) -> Pieces[Work]:
     ends = ran.time[rows]
     previous = np.maximum.accumulate(np.concatenate([[0.0], ends]))[:-1]
     starts = np.minimum(np.maximum(_called(ran)[rows], previous), ends)
-    return Pieces([_call(ran.facts[at]) for at in used], fact, starts, ends - starts, ran.seq[rows])
+    return Pieces([_call(ran.facts[at]) for at in used.tolist()], fact, starts, ends - starts, ran.seq[rows])
 
 
 def _call(fact: runtime.Fact) -> Work:

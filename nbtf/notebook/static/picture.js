@@ -79,7 +79,7 @@ export function dimmed(mark) {
 
 // The token of text on a fill.
 export function textOn(fill) {
-  return ["fwd", "bwd", "upd", "wgt", "py", "tmp", "mov", "cpyf"].includes(fill) ? `on-${fill}` : "ink";
+  return ["fwd", "bwd", "upd", "wgt", "py", "tmp", "mov", "wait", "cpyf"].includes(fill) ? `on-${fill}` : "ink";
 }
 
 // An empty drawing for `drawPicture`. Screen readers skip marks; the surrounding element describes them.

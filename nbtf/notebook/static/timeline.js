@@ -5,8 +5,8 @@ import { shortInCluster } from "./map_flows.js";
 import { beginOfText, dimmed, line, path, rectangle, text, widthOf, widthOfText } from "./picture.js";
 import { MOST_BUSY_COLUMNS, MOST_SHOWN_COLUMNS, durationWords, sizeWords, stack, timeScale } from "./time_scale.js";
 import { copyMarks, copySentence, densityWidth, groupMarks, laneIn, opMarks } from "./timeline_lanes.js";
-import { addGroup, groupsOf } from "./timeline_index.js";
-import { BUSY_TOKENS, COPY_TOKEN, copyShare, factOf, opShare, toWhole } from "./timeline_scene.js";
+import { BUSY_TOKENS, COPY_TOKEN, addGroup, groupsOf } from "./timeline_index.js";
+import { copyShare, factOf, opShare, toWhole } from "./timeline_scene.js";
 import { shareOf } from "./timeline_sums.js";
 import { fill, grouped } from "./words.js";
 

@@ -5,7 +5,11 @@ import { shareOf } from "./timeline_sums.js";
 
 export const CLASSES = 64; // powers of two of seconds, from one picosecond up
 const LEAST_EXPONENT = 1023 - 40;
-const TOKENS = 8;
+
+// The order of tokens in a column of a lane, from below: those of all ops and copies.
+export const BUSY_TOKENS = ["bwd", "cpyf", "fwd", "mov", "py", "tmp", "upd", "wait", "wgt"];
+export const COPY_TOKEN = BUSY_TOKENS.indexOf("cpyf");
+const TOKENS = BUSY_TOKENS.length;
 
 // For each number, the power of two above it, as an exponent from 0 to 63, read from its bits in memory.
 export function classesOf(numbers) {

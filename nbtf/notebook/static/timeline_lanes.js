@@ -3,8 +3,8 @@
 import { shortInCluster } from "./map_flows.js";
 import { fitted, line, path, rectangle, text, textOn, widthOf, widthOfText } from "./picture.js";
 import { columnWidth, durationWords, sizeWords, stack } from "./time_scale.js";
-import { CLASSES, addGroup, byKey, classesOf, groupsOf, longestOfClass, rangeIn, search } from "./timeline_index.js";
-import { BUSY_TOKENS, COPY_TOKEN, copiesIn, copyIsFolded, factOf, opIsFolded, opsIn } from "./timeline_scene.js";
+import { BUSY_TOKENS, CLASSES, COPY_TOKEN, addGroup, byKey, classesOf, groupsOf, longestOfClass, rangeIn, search } from "./timeline_index.js";
+import { copiesIn, copyIsFolded, factOf, opIsFolded, opsIn } from "./timeline_scene.js";
 import { shareOf } from "./timeline_sums.js";
 import { fill } from "./words.js";
 

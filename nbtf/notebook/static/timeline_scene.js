@@ -2,14 +2,10 @@
 
 import { shortInCluster } from "./map_flows.js";
 import { decoded } from "./packed_numbers.js";
-import { search } from "./timeline_index.js";
+import { BUSY_TOKENS, search } from "./timeline_index.js";
 import { shareOf, withSums } from "./timeline_sums.js";
 
 const CONSTANT_OP = "_EagerConst";
-
-// The order of tokens in a column of a lane, from below.
-export const BUSY_TOKENS = ["bwd", "cpyf", "fwd", "hot", "mov", "py", "tmp", "upd", "wgt"];
-export const COPY_TOKEN = BUSY_TOKENS.indexOf("cpyf");
 
 // Unpacks Python's data. `lanes` have `first` and `last` of their ops, which are in order, and `copies`, the numbers of theirs.
 export function timelineScene(data) {

@@ -56,6 +56,9 @@ _FAMILIES = {
 The names are those of TensorFlow ops, PyTorch ops and gradients, and CUDA kernels.
 """
 
+COPIES, WAITS = "cpyf", "wait"
+"""The fills of copies, and of a program that waits for a device's result."""
+
 FAMILIES = tuple(name for name in _FAMILIES if name != "other")
 """The names of the families, without the one of all other ops."""
 
@@ -100,13 +103,15 @@ class Colouring:
 
     def of(self, work: Work) -> str:
         """Returns the token of an op."""
-        if self.by_phase or work.phase == WAIT:
+        if work.phase == WAIT:
+            return WAITS
+        if self.by_phase:
             return OF_PHASE.get(work.phase, "tmp")
         return _FAMILIES[family_of(work.op)][0]
 
     def keys(self) -> list[tuple[str, str]]:
         """Returns the tokens that occur, with their names."""
-        waits = [(WAIT, OF_PHASE[WAIT])] if any(work.phase == WAIT for work in self.ops) else []
+        waits = [(WAIT, WAITS)] if any(work.phase == WAIT for work in self.ops) else []
         ops = [work for work in self.ops if work.phase != WAIT]
         if self.by_phase:
             names = {work.phase if work.phase in _PHASES else "other" for work in ops}
@@ -141,9 +146,6 @@ def column_width(columns: int, width: float) -> float:
     """
     return 1.0 if columns <= _MOST_COLUMNS else float(max(1, ceil(width / _MOST_COLUMNS)))
 
-
-COPIES = "cpyf"
-"""The fill of copies."""
 
 Spans = Mapping[str, tuple[Numbers, Numbers]]
 """Start and end times of each token's pieces, in seconds; both sorted."""

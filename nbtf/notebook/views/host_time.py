@@ -94,10 +94,12 @@ def _calls(ran: runtime.Work) -> Pieces[Work]:
     """Returns the lane of Python: each call of an op, without the calls inside it, and each wait."""
     is_wait = np.array([getattr(fact.event, "kind", "") == "read" for fact in ran.facts], bool)[ran.fact]
     rows = np.flatnonzero(has_event(ran, runtime.OpExecuted) | (is_wait & ~np.isnan(ran.call_time)))
+    positions = np.flatnonzero(np.bincount(ran.fact[rows]))  # other facts are of other events, as of ops that failed
     ends = ran.time[rows]
     previous = np.maximum.accumulate(np.concatenate([[0.0], ends]))[:-1]
     starts = np.minimum(np.maximum(_called(ran)[rows], previous), ends)
-    return Pieces([_call(fact) for fact in ran.facts], ran.fact[rows], starts, ends - starts, ran.seq[rows])
+    fact = positions.searchsorted(ran.fact[rows])
+    return Pieces([_call(ran.facts[at]) for at in positions], fact, starts, ends - starts, ran.seq[rows])
 
 
 def _call(fact: runtime.Fact) -> Work:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from itertools import combinations
 
 import numpy as np
 import pytest
 
-from nbtf.notebook.stills.palette import FILLS, TOKENS
+from nbtf._own_files import own_text
+from nbtf.notebook.stills.palette import FILLS, TOKENS, Colour
 
 SIGHTS = {
     "usual": np.eye(3),
@@ -50,7 +52,7 @@ def test_every_sight_tells_all_fills_apart(sight: str, scheme: str) -> None:
     seen = {name: oklab(np.array(SIGHTS[sight]) @ linear(colour)) for name, colour in fills.items()}
     distances = {(a, b): float(np.linalg.norm(seen[a] - seen[b])) for a, b in combinations(seen, 2)}
 
-    assert 21 == len(distances)
+    assert 28 == len(distances)
     assert min(distances.values()) >= 9, min(distances, key=lambda pair: distances[pair])
 
 
@@ -62,3 +64,14 @@ def test_fills_stand_out_and_texts_on_them_can_be_read(scheme: str) -> None:
     assert min(contrast(edge, colours["paper"]) for edge in edges.values()) >= 3
     assert min(contrast(colours[f"on-{name}"], colours[name]) for name in FILLS) >= 4.5
     assert min(contrast(colours[name], colours["paper"]) for name in ("ink", "soft", "hot", "ok", "focus")) >= 4.5
+
+
+PROPERTIES = {"forward": "fwd", "backward": "bwd", "update": "upd", "input": "py", "copying": "mov", "products": "wgt"}
+"""The fills that have a property of the same colour in the style sheet of views."""
+
+
+@pytest.mark.parametrize("name", PROPERTIES)
+def test_style_sheet_of_views_has_the_colours_of_pictures(name: str) -> None:
+    written = re.findall(rf"--nbtf-{name}: (#\w+);", own_text("nbtf.notebook", "static/frame.css"))
+
+    assert FILLS[PROPERTIES[name]] == Colour(*written)

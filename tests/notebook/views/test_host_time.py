@@ -110,8 +110,21 @@ def test_waits_and_calls_take_turns_and_end_when_they_were_reported(record: tf.r
     assert all(later.start >= earlier.end - 1e-9 for earlier, later in pairwise(lane))
     assert [ends[piece.seq] - origin for piece in lane] == pytest.approx([piece.end for piece in lane], abs=1e-5)
     assert [WAIT] == [piece.phase for piece in lane if piece.phase]
-    assert ("wait", "hot") in colouring(schedule).keys()
+    assert ("wait", "wait") in colouring(schedule).keys()
     assert not [work for work in timed(record.snapshot()).ops if work.phase == WAIT]
+
+
+def test_an_op_that_failed_is_on_no_lane() -> None:
+    with machine(1, memory="64MiB"), tf.runtime.recording() as recorded:
+        with pytest.raises(tf.errors.ResourceExhaustedError):
+            tf.ones([32, 1024, 1024])
+        tf.zeros([4])
+    schedule = host_schedule(recorded)
+    ran = [event.seq for event in recorded.events if isinstance(event, tf.runtime.OpExecuted)]
+
+    assert any(isinstance(event, tf.runtime.Refused) for event in recorded.events)
+    assert len(ran) == schedule.executed > 0
+    assert ran == [call.seq for call in schedule.ops_on(PYTHON) if call.phase != WAIT]
 
 
 def test_measured_times_are_on_the_clock_of_the_host_anyway() -> None:

@@ -154,7 +154,9 @@ def random_schedule(seed: int) -> Schedule:
     """Ops and copies of any length on some devices, which do them in order; few and many."""
     draw = random.Random(seed)
     lanes = ("CPU:0", *(f"GPU:{number}" for number in range(draw.choice([0, 1, 2, 5, 18]))))
-    phases = draw.choice([[""], ["", "forward", "backward", "update", "input", "metrics", "all-reduce"]])
+    phases = draw.choice(
+        [[""], ["", "wait"], ["", "wait", "forward", "backward", "update", "input", "metrics", "all-reduce"]]
+    )
     free = dict.fromkeys(lanes, 0.0)
     ops: list[Work] = []
     copies: list[Transfer] = []

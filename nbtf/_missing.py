@@ -105,7 +105,6 @@ _REGISTRY = (
     "tf.stop_gradient."
 )
 _HOOKS = "Write a subclass of tf.train.SessionRunHook, or do it in the training loop."
-_TABLES = "Look up words in a Python dictionary, and feed numbers."
 
 _INSTEAD = {
     _QUEUES: "FIFOQueue PaddingFIFOQueue PriorityQueue QueueBase RandomShuffleQueue train.QueueRunner "
@@ -138,7 +137,6 @@ _INSTEAD = {
     _EVENTS: "Event HistogramProto Summary SummaryMetadata summary.FileWriterCache summary.Summary "
     "train.summary_iterator",
     _COUNTS: "metrics",
-    _TABLES: "lookup",
     "Write a loop `for element in dataset:` around the session's run, and feed `element.numpy()`.": (
         "data.make_initializable_iterator"
     ),

@@ -13,6 +13,8 @@ from typing import Any
 import pytest
 
 import nbtf
+from nbtf import python
+from nbtf._as_tensorflow import aliases
 from nbtf._as_tensorflow.presentation import present_from_environment
 
 ROOT = Path(__file__).parents[1]
@@ -90,3 +92,16 @@ def test_private_names_of_tensorflow_are_found() -> None:
         assert update(nbtf.zeros([4]), nbtf.ones([2]), [1]).numpy().tolist() == [0.0, 1.0, 1.0, 0.0]
         with pytest.raises(ImportError):
             imported("tensorflow.python.no_such_module")
+
+
+def test_modules_for_libraries_keep_the_names_that_programs_use() -> None:
+    checked = 0
+    with nbtf.runtime.present_as_tensorflow():
+        for alias in aliases.ALIASES:
+            counterpart = python._COUNTERPARTS.get(alias.removeprefix("python."))
+            if counterpart is not None:
+                expected = set(dir(python.module_named(counterpart)))
+                assert expected <= set(dir(importlib.import_module(f"tensorflow.{alias}"))), alias
+                checked += 1
+
+    assert checked >= 2

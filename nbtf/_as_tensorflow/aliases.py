@@ -29,7 +29,7 @@ ALIASES = {
         f"{_INSIDE}.private_modules:Layout Mesh", "keras.src.backend.tensorflow.distribution_lib"
     ),
     "python.eager.context": Alias(
-        f"{_INSIDE}.private_modules:_reset_context async_wait context",
+        f"{_INSIDE}.private_modules:_reset_context async_wait context executing_eagerly num_gpus",
         "keras.src.backend.tensorflow.trainer, and keras.src.backend.common.global_state for clear_session",
     ),
     "python.framework.config": Alias(

@@ -6,6 +6,8 @@ from types import SimpleNamespace
 from typing import Any, NoReturn
 
 from nbtf._as_tensorflow.internal import AutoTrackable
+from nbtf.compat._v1.context import executing_eagerly as executing_eagerly
+from nbtf.compat._v1.context import num_gpus as num_gpus
 from nbtf.keras.layers.tracking import TrackedDict as _DictWrapper
 from nbtf.keras.layers.tracking import TrackedList as ListWrapper
 from nbtf.runtime import restart
@@ -22,7 +24,9 @@ __all__ = [
     "context",
     "disable_op_determinism",
     "enable_op_determinism",
+    "executing_eagerly",
     "is_op_determinism_enabled",
+    "num_gpus",
     "sparse_matrix_sparse_mat_mul",
 ]
 

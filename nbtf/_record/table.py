@@ -147,7 +147,9 @@ class Block:
 
     def packed(self) -> Block:
         """Returns the block with its facts in the form that uses the least memory."""
-        facts: Any = self.facts
+        if isinstance(self._facts, _Packed):
+            return self
+        facts: Any = self._facts
         packed = _Packed(facts) if len(facts) * _VARIED > len(self.rows) + len(self.entries) else [*facts]
         return Block(self.rows, self.entries, packed, self.messages, self.events)
 

@@ -14,7 +14,10 @@ from tests.fake_cupy.machine import MACHINE
 from tests.ops.test_every_op import SAMPLES, run
 
 SHAPES = {
-    **dict.fromkeys(("DynamicPartition", "UniqueWithCounts", "Where"), "the values decide how much comes out"),
+    **dict.fromkeys(
+        ("DynamicPartition", "UniqueV2", "UniqueWithCounts", "UniqueWithCountsV2", "Where"),
+        "the values decide how much comes out",
+    ),
     **dict.fromkeys(("StatelessTruncatedNormalV2", "TruncatedNormal"), "what is beyond the cut is drawn again"),
 }
 SOLVERS = {"Cholesky": "whether it failed is known when it is done"}

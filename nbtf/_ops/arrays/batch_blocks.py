@@ -27,9 +27,9 @@ def _check(shape: Sequence[int | None], block: Sequence[int], pairs: Pairs, word
         raise InvalidArgumentError(f"input rank should be >= {len(block) + 1} instead of {len(shape)}")
     if len(pairs) != len(block):
         raise InvalidArgumentError(f"{word} should have shape [{len(block)}, 2] instead of [{len(pairs)},2]")
-    for place, size in enumerate(block):
+    for axis_index, size in enumerate(block):
         if size < 1:
-            text = f"All values in block_shape must be positive, got value, {size} at index {place}."
+            text = f"All values in block_shape must be positive, got value, {size} at index {axis_index}."
             raise InvalidArgumentError(text)
     if any(front < 0 or back < 0 for front, back in pairs):
         raise InvalidArgumentError(f"{word.capitalize()} must be non-negative")
@@ -47,20 +47,20 @@ _HOST = {
 @op("T -> T", T=ALL, host=_HOST["space_to_batch"], partly=same_rank)
 def SpaceToBatchND(xp: Any, input: Any, block_shape: Any, paddings: Pairs) -> Any:
     _check(input.shape, block_shape, paddings, "paddings")
-    axes, rest = len(block_shape), input.shape[1 + len(block_shape) :]
+    axes, trailing = len(block_shape), input.shape[1 + len(block_shape) :]
     lengths = [n + sum(pair) for n, pair in zip(input.shape[1 : axes + 1], paddings, strict=True)]
-    wide = xp.empty((len(input), *lengths, *rest), input.dtype)
+    wide = xp.empty((len(input), *lengths, *trailing), input.dtype)
     wide[...] = b"" if input.dtype.kind == "O" else 0
     inner = [slice(front, front + n) for (front, _), n in zip(paddings, input.shape[1 : axes + 1], strict=True)]
     wide[(slice(None), *inner)] = input
     split = [number for n, size in zip(lengths, block_shape, strict=True) for number in (n // size, size)]
-    apart = wide.reshape(len(input), *split, *rest)
-    places, positions = range(2, 2 * axes + 1, 2), range(1, 2 * axes, 2)
-    turned = xp.transpose(apart, (*places, 0, *positions, *range(2 * axes + 1, apart.ndim)))
+    apart = wide.reshape(len(input), *split, *trailing)
+    block_axes, positions = range(2, 2 * axes + 1, 2), range(1, 2 * axes, 2)
+    turned = xp.transpose(apart, (*block_axes, 0, *positions, *range(2 * axes + 1, apart.ndim)))
     count = 1
     for size in block_shape:
         count *= size
-    return turned.reshape(len(input) * count, *split[::2], *rest)
+    return turned.reshape(len(input) * count, *split[::2], *trailing)
 
 
 @SpaceToBatchND.infer
@@ -68,10 +68,10 @@ def _(input: Spec, block_shape: Any, paddings: Pairs) -> Spec:
     _check(input.shape, block_shape, paddings, "paddings")
     batch, axes = input.shape[0], len(block_shape)
     lengths: list[int | None] = []
-    for place, (n, size, pair) in enumerate(zip(input.shape[1 : axes + 1], block_shape, paddings, strict=True)):
+    for axis_index, (n, size, pair) in enumerate(zip(input.shape[1 : axes + 1], block_shape, paddings, strict=True)):
         wide = None if n is None else n + sum(pair)
         if wide is not None and wide % size:
-            text = f"padded_shape[{place}]={wide} is not divisible by block_shape[{place}]={size}"
+            text = f"padded_shape[{axis_index}]={wide} is not divisible by block_shape[{axis_index}]={size}"
             raise InvalidArgumentError(text)
         lengths.append(None if wide is None else wide // size)
         batch = None if batch is None else batch * size
@@ -115,15 +115,15 @@ def BatchToSpaceND(xp: Any, input: Any, block_shape: Any, crops: Pairs) -> Any:
     axes, count = len(block_shape), 1
     for size in block_shape:
         count *= size
-    batch, lengths, rest = len(input) // count, input.shape[1 : axes + 1], input.shape[axes + 1 :]
-    apart = input.reshape(*block_shape, batch, *lengths, *rest)
-    order = [axis for place in range(axes) for axis in (axes + 1 + place, place)]
+    batch, lengths, trailing = len(input) // count, input.shape[1 : axes + 1], input.shape[axes + 1 :]
+    apart = input.reshape(*block_shape, batch, *lengths, *trailing)
+    order = [axis for axis_index in range(axes) for axis in (axes + 1 + axis_index, axis_index)]
     turned = xp.transpose(apart, (axes, *order, *range(2 * axes + 1, apart.ndim)))
-    whole = turned.reshape(batch, *[n * size for n, size in zip(lengths, block_shape, strict=True)], *rest)
-    inner = [slice(front, n - back) for (front, back), n in zip(crops, whole.shape[1 : axes + 1], strict=True)]
-    if any(part.start > part.stop for part in inner):
+    merged = turned.reshape(batch, *[n * size for n, size in zip(lengths, block_shape, strict=True)], *trailing)
+    inner = [slice(front, n - back) for (front, back), n in zip(crops, merged.shape[1 : axes + 1], strict=True)]
+    if any(kept_slice.start > kept_slice.stop for kept_slice in inner):
         raise ValueError("the crops are longer than the axes")
-    return xp.ascontiguousarray(whole[(slice(None), *inner)])
+    return xp.ascontiguousarray(merged[(slice(None), *inner)])
 
 
 @BatchToSpaceND.infer
@@ -136,10 +136,10 @@ def _(input: Spec, block_shape: Any, crops: Pairs) -> Spec:
         text = f"Input batch dimension ({batch}) is not divisible by product of block sizes ({count})"
         raise InvalidArgumentError(text)
     lengths: list[int | None] = []
-    for place, (n, size, pair) in enumerate(zip(input.shape[1 : axes + 1], block_shape, crops, strict=True)):
+    for axis_index, (n, size, pair) in enumerate(zip(input.shape[1 : axes + 1], block_shape, crops, strict=True)):
         length = None if n is None else n * size - sum(pair)
         if length is not None and length < 0:
-            raise InvalidArgumentError(f"cropped_shape[{place}]={length} must be non-negative")
+            raise InvalidArgumentError(f"cropped_shape[{axis_index}]={length} must be non-negative")
         lengths.append(length)
     return Spec((None if batch is None else batch // count, *lengths, *input.shape[axes + 1 :]), input.dtype)
 

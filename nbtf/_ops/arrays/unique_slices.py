@@ -29,8 +29,8 @@ def _axis_of(shape: Sequence[int | None], axis: Any) -> int:
 
 def _distinct(xp: Any, x: Any, axis: Any, out_idx: Any) -> tuple[Any, Any, Any]:
     """Returns the unique slices in order of appearance, each slice's index among them, and their counts."""
-    place = _axis_of(x.shape, axis)
-    rows = xp.moveaxis(x, place, 0)
+    slice_axis = _axis_of(x.shape, axis)
+    rows = xp.moveaxis(x, slice_axis, 0)
     count = len(rows)
     if rows.ndim == 1 or not rows.size:
         flat = rows if rows.ndim == 1 else xp.zeros(count, xp.int64)
@@ -40,7 +40,7 @@ def _distinct(xp: Any, x: Any, axis: Any, out_idx: Any) -> tuple[Any, Any, Any]:
     order = xp.argsort(first)
     rank = xp.empty(order.shape, out_idx.np_dtype)
     rank[order] = xp.arange(order.size, dtype=out_idx.np_dtype)
-    values = xp.ascontiguousarray(xp.moveaxis(rows[first[order]], 0, place))
+    values = xp.ascontiguousarray(xp.moveaxis(rows[first[order]], 0, slice_axis))
     return values, rank[inverse.reshape(count)], counts[order].astype(out_idx.np_dtype)
 
 
@@ -88,9 +88,9 @@ def _(x: Spec, axis: Any, out_idx: DType) -> list[Spec]:
 
 
 def _specs(x: Spec, axis: Any, out_idx: DType) -> list[Spec]:
-    place = _axis_of(x.shape, axis)
-    values = (*x.shape[:place], None, *x.shape[place + 1 :])
-    return [Spec(values, x.dtype), Spec((x.shape[place],), out_idx), Spec((None,), out_idx)]
+    slice_axis = _axis_of(x.shape, axis)
+    values = (*x.shape[:slice_axis], None, *x.shape[slice_axis + 1 :])
+    return [Spec(values, x.dtype), Spec((x.shape[slice_axis],), out_idx), Spec((None,), out_idx)]
 
 
 @op("T -> int32", T=frozenset({int32, int64, float32, float64}), partly=like_first)

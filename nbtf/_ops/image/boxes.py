@@ -78,13 +78,13 @@ def pad_to_bounding_box(
            [0, 0]], dtype=int32)
     """
     pictures, height, width = _images(image)
-    below, after = target_height - offset_height - height, target_width - offset_width - width
+    below, right_margin = target_height - offset_height - height, target_width - offset_width - width
     _check(offset_height >= 0, "offset_height must be >= 0")
     _check(offset_width >= 0, "offset_width must be >= 0")
-    _check(after >= 0, "width must be <= target - offset")
+    _check(right_margin >= 0, "width must be <= target - offset")
     _check(below >= 0, "height must be <= target - offset")
     batch = [[0, 0]] * (len(pictures.shape) - 3)
-    return pad(pictures, [*batch, [offset_height, below], [offset_width, after], [0, 0]])
+    return pad(pictures, [*batch, [offset_height, below], [offset_width, right_margin], [0, 0]])
 
 
 def resize_with_crop_or_pad(image: TensorLike, target_height: int, target_width: int) -> Tensor:
@@ -106,12 +106,12 @@ def resize_with_crop_or_pad(image: TensorLike, target_height: int, target_width:
     pictures, height, width = _images(image)
     if not isinstance(height, int) or not isinstance(width, int):
         raise ValueError(f"The images' height and width must be known. Received: image.shape={pictures.shape}")
-    (top, above), (left_side, before) = (
+    (top, above), (left_side, left_margin) = (
         (max(extra // 2, 0), max(-extra // 2, 0)) for extra in (height - target_height, width - target_width)
     )
     rows, columns = min(target_height, height), min(target_width, width)
     cut = crop_to_bounding_box(pictures, top, left_side, rows, columns)
-    return pad_to_bounding_box(cut, above, before, target_height, target_width)
+    return pad_to_bounding_box(cut, above, left_margin, target_height, target_width)
 
 
 def resize_with_pad(
@@ -144,6 +144,6 @@ def resize_with_pad(
     scale = max(width / target_width, height / target_height)
     rows, columns = int(height / scale), int(width / scale)
     above = max(int((target_height - height / scale) // 2), 0)
-    before = max(int((target_width - width / scale) // 2), 0)
+    left_margin = max(int((target_width - width / scale) // 2), 0)
     resized = resize(pictures, [rows, columns], method, antialias=antialias)
-    return pad_to_bounding_box(resized, above, before, target_height, target_width)
+    return pad_to_bounding_box(resized, above, left_margin, target_height, target_width)

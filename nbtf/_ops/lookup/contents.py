@@ -64,8 +64,8 @@ class Contents:
         rows = values.reshape(keys.size, *self.value_shape)
         for key, value in zip(self.keys_in(keys), rows.copy() if self.value_shape else rows.tolist(), strict=True):
             if not self.changes and self.values.get(key, value) != value:
-                known, other = (_shown(one) for one in (self.values[key], value))
-                text = f"Key {_shown(key)} has {known} and trying to add value {other}"
+                stored_text, new_text = (_text_of(item) for item in (self.values[key], value))
+                text = f"Key {_text_of(key)} has {stored_text} and trying to add value {new_text}"
                 raise FailedPreconditionError(f"HashTable has different value for same key. {text}")
             self.values[key] = value
 
@@ -74,15 +74,15 @@ class Contents:
         return f"<table of {len(self.values)} keys: {self.key_dtype.name} to {self.value_dtype.name}>"
 
 
-def _shown(value: Any) -> str:
+def _text_of(value: Any) -> str:
     return value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value)
 
 
-def _found(keys: Any, default_value: Any, table: Contents) -> Dims:
+def _shape_of_values(keys: Any, default_value: Any, table: Contents) -> Dims:
     return None if keys.shape is None else (*keys.shape, *table.value_shape)
 
 
-@op("K V -> V", K=KEYS, V=VALUES, cpu_only=True, partly=_found)
+@op("K V -> V", K=KEYS, V=VALUES, cpu_only=True, partly=_shape_of_values)
 def LookupTableFindV2(xp: Any, keys: Any, default_value: Any, table: Contents) -> Any:
     flat, shape = table.keys_in(keys), (*keys.shape, *table.value_shape)
     if default_value.shape == table.value_shape:
@@ -96,12 +96,12 @@ def LookupTableFindV2(xp: Any, keys: Any, default_value: Any, table: Contents) -
             f"got {bracketed(default_value.shape)}"
         )
     if not table.value_shape:
-        found = map(table.values.get, flat, defaults.tolist())
-        return kernels.filled(xp, found, shape, default_value.dtype)
+        values = map(table.values.get, flat, defaults.tolist())
+        return kernels.filled(xp, values, shape, default_value.dtype)
     result = defaults.copy()
-    for place, key in enumerate(flat):
+    for key_index, key in enumerate(flat):
         if key in table.values:
-            result[place] = table.values[key]
+            result[key_index] = table.values[key]
     return result.reshape(shape)
 
 
@@ -147,8 +147,8 @@ def _exported(table: Contents, **attrs: Any) -> list[Dims]:
 def LookupTableExportV2(xp: Any, table: Contents, key_dtype: DType, value_dtype: DType) -> Any:
     count = len(table.values)
     values = xp.empty((count, *table.value_shape), value_dtype.np_dtype)
-    for place, value in enumerate(table.values.values()):
-        values[place] = value
+    for key_index, value in enumerate(table.values.values()):
+        values[key_index] = value
     return [kernels.filled(xp, table.values, (count,), key_dtype.np_dtype), values]
 
 

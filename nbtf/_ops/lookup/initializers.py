@@ -1,4 +1,4 @@
-"""What a table contains at first: keys and values from tensors, or from the lines of a text file."""
+"""Initial contents of a table: keys and values from tensors, or from the lines of a text file."""
 
 from __future__ import annotations
 
@@ -40,10 +40,10 @@ class TableInitializerBase:
 
     def _check(self, table: Any) -> None:
         for name in ("key_dtype", "value_dtype"):
-            own, expected = getattr(self, name), getattr(table, name)
-            if own is not expected:
+            dtype, expected = getattr(self, name), getattr(table, name)
+            if dtype is not expected:
                 noun = name.partition("_")[0].capitalize()
-                raise TypeError(f"Invalid {noun.lower()} dtype for table: expected {expected!s}, received {own!s}")
+                raise TypeError(f"Invalid {noun.lower()} dtype for table: expected {expected!s}, received {dtype!s}")
 
 
 class KeyValueTensorInitializer(TableInitializerBase):
@@ -173,22 +173,22 @@ class TextFileInitializer(TableInitializerBase):
                 raise InvalidArgumentError(text)
             del lines[self._vocab_size :]
         keys, values = (
-            [self._part(line, place, index, dtype) for place, line in enumerate(lines)]
+            [self._field(line, line_index, index, dtype) for line_index, line in enumerate(lines)]
             for index, dtype in zip(self._indices, (self._key_dtype, self._value_dtype), strict=True)
         )
         initializer = KeyValueTensorInitializer(keys, values, self._key_dtype, self._value_dtype)
         initializer.initialize(table)
 
-    def _part(self, line: bytes, place: int, index: int, dtype: DType) -> Any:
+    def _field(self, line: bytes, line_index: int, index: int, dtype: DType) -> Any:
         """Returns the part of a line that an index selects."""
         if index == TextFileIndex.LINE_NUMBER:
-            return place + self._offset
+            return line_index + self._offset
         if index == TextFileIndex.WHOLE_LINE:
             text = line
         else:
             columns = line.split(self._delimiter.encode())
             if index >= len(columns):
-                text = f"Invalid number of columns in {self._filename} line {place}: expected {index + 1}"
+                text = f"Invalid number of columns in {self._filename} line {line_index}: expected {index + 1}"
                 raise InvalidArgumentError(f"{text} got {len(columns)}")
             text = columns[index]
         return number(text, dtype) if dtype in (int32, int64, float32, float64) else text

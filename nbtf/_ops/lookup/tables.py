@@ -30,7 +30,7 @@ from nbtf.errors import InvalidArgumentError, NotFoundError
 
 
 class _Table:
-    """What all tables have in common."""
+    """The parts that all tables share."""
 
     _contents: Contents
     _default: Any
@@ -69,17 +69,17 @@ class _Table:
         Raises:
           TypeError: if `keys` has another dtype.
         """
-        return self._found(keys, self._default, name)
+        return self._find(keys, self._default, name)
 
     def __getitem__(self, keys: Any) -> Any:
         """Returns the values of keys; see `lookup`."""
         return self.lookup(keys)
 
-    def _found(self, keys: Any, default: Any, name: str | None) -> Any:
+    def _find(self, keys: Any, default: Any, name: str | None) -> Any:
         if isinstance(keys, RaggedTensor):
-            return keys.with_flat_values(self._found(keys.flat_values, default, name))
+            return keys.with_flat_values(self._find(keys.flat_values, default, name))
         if isinstance(keys, SparseTensor):
-            return SparseTensor(keys.indices, self._found(keys.values, default, name), keys.dense_shape)
+            return SparseTensor(keys.indices, self._find(keys.values, default, name), keys.dense_shape)
         tensor = as_tensor(keys)
         if tensor.dtype is not self.key_dtype:
             raise TypeError(f"Dtype of argument `keys` must be {self.key_dtype!s}, received: {tensor.dtype!s}")
@@ -171,14 +171,14 @@ class StaticVocabularyTable(_Table):
             raise ValueError("`lookup_key_dtype` must be given if `initializer` is None.")
         if initializer is not None and initializer.value_dtype is not int64:
             raise TypeError(f"Invalid `value_dtype`, expected {int64!s} but got {initializer.value_dtype!s}.")
-        own = None if initializer is None else initializer.key_dtype
-        key_dtype = as_dtype(lookup_key_dtype or own or string)
+        stored_dtype = None if initializer is None else initializer.key_dtype
+        key_dtype = as_dtype(lookup_key_dtype or stored_dtype or string)
         if not (key_dtype.is_integer or key_dtype is string) or (
-            own is not None and own.is_integer != key_dtype.is_integer
+            stored_dtype is not None and stored_dtype.is_integer != key_dtype.is_integer
         ):
             raise TypeError(f"Invalid `key_dtype`, expected integer or string, but got {key_dtype!s}.")
         self._default = as_tensor(-1, int64)
-        self._contents = _contents(own or key_dtype, int64, self._default, "HashTableV2", changes=False)
+        self._contents = _contents(stored_dtype or key_dtype, int64, self._default, "HashTableV2", changes=False)
         self._name, self._buckets, self._looked_up = name or "vocabulary_table", num_oov_buckets, key_dtype
         if initializer is not None:
             initializer.initialize(self)
@@ -187,18 +187,18 @@ class StaticVocabularyTable(_Table):
         """Returns the number of words and buckets as an int64 scalar."""
         return add(LookupTableSizeV2(table=self._contents), self._buckets, name)
 
-    def _found(self, keys: Any, default: Any, name: str | None) -> Any:
+    def _find(self, keys: Any, default: Any, name: str | None) -> Any:
         if not isinstance(keys, RaggedTensor | SparseTensor) and as_tensor(keys).dtype is not self._looked_up:
             received = as_tensor(keys).dtype
             raise TypeError(f"Dtype of argument `keys` must be {self._looked_up!s}, received: {received!s}")
         if isinstance(keys, RaggedTensor | SparseTensor):
-            return super()._found(keys, default, name)
+            return super()._find(keys, default, name)
         tensor = as_tensor(keys)
-        own = self.key_dtype
-        known = LookupTableFindV2(_as(tensor, own), default, table=self._contents)
+        stored_dtype = self.key_dtype
+        stored_numbers = LookupTableFindV2(_as(tensor, stored_dtype), default, table=self._contents)
         texts = tensor if tensor.dtype is string else as_string(tensor)
-        others = add(to_hash_bucket_fast(texts, self._buckets), LookupTableSizeV2(table=self._contents))
-        return where(equal(known, default), others, known, name)
+        bucket_numbers = add(to_hash_bucket_fast(texts, self._buckets), LookupTableSizeV2(table=self._contents))
+        return where(equal(stored_numbers, default), bucket_numbers, stored_numbers, name)
 
 
 def _as(keys: Tensor, dtype: DType) -> Tensor:
@@ -256,7 +256,7 @@ class MutableHashTable(_Table):
           InvalidArgumentError: if the shape of `dynamic_default_values` does not fit.
         """
         default = self._default if dynamic_default_values is None else as_tensor(dynamic_default_values)
-        return self._found(keys, default, name)
+        return self._find(keys, default, name)
 
     def insert(self, keys: TensorLike, values: TensorLike, name: str | None = None) -> Any:
         """Adds keys and their values; keys that the table has get the new values.

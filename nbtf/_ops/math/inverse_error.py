@@ -23,9 +23,9 @@ _ROUNDS = 4
 """Number of Halley steps: the first approximation has three digits, and each step triples them."""
 
 
-def _inverse(xp: Any, small: Any, rest: Any) -> Any:
+def _inverse(xp: Any, small: Any, complement: Any) -> Any:
     """Returns x of at least 0 with `erf(x) = small` and `erfc(x) = rest`, which add up to 1; float64."""
-    tail = xp.maximum(rest, 1e-320)
+    tail = xp.maximum(complement, 1e-320)
     logarithm = xp.log(tail * (2 - tail))
     middle = 2 / (pi * _SHARPNESS) + logarithm / 2
     x = xp.sqrt(xp.maximum(xp.sqrt(middle * middle - logarithm / _SHARPNESS) - middle, 0))
@@ -34,14 +34,14 @@ def _inverse(xp: Any, small: Any, rest: Any) -> Any:
         error = xp.where(is_near, Erf.kernel(xp, x) - small, tail - Erfc.kernel(xp, x))
         step = error * xp.exp(xp.minimum(x * x, 740.0)) * (root(pi) / 2)
         x = x - step / (1 + x * step)
-    return xp.where(rest <= 0, xp.inf, x)
+    return xp.where(complement <= 0, xp.inf, x)
 
 
 @op("T -> T", T=FLOATS, broadcasts=True)
 def Erfinv(xp: Any, x: Any) -> Any:
     size = xp.absolute(x.astype(xp.float64))
-    found = _inverse(xp, xp.minimum(size, 1), 1 - xp.minimum(size, 1))
-    return xp.where(size <= 1, xp.copysign(found, x), xp.nan).astype(x.dtype)
+    result = _inverse(xp, xp.minimum(size, 1), 1 - xp.minimum(size, 1))
+    return xp.where(size <= 1, xp.copysign(result, x), xp.nan).astype(x.dtype)
 
 
 @Erfinv.express
@@ -67,8 +67,8 @@ def _(call: Call, grad: Tensor) -> Gradients:
 def Ndtri(xp: Any, x: Any) -> Any:
     share = x.astype(xp.float64)
     tail = 2 * xp.clip(xp.minimum(share, 1 - share), 0, 0.5)
-    found = root(2) * xp.copysign(_inverse(xp, 1 - tail, tail), share - 0.5)
-    return xp.where((share >= 0) & (share <= 1), found, xp.nan).astype(x.dtype)
+    result = root(2) * xp.copysign(_inverse(xp, 1 - tail, tail), share - 0.5)
+    return xp.where((share >= 0) & (share <= 1), result, xp.nan).astype(x.dtype)
 
 
 @Ndtri.express

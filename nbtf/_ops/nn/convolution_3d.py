@@ -156,9 +156,9 @@ def _(call: Call, grad: Tensor) -> Gradients:
 
 def _check_sizes(grad: Spec, sizes: tuple[Any, ...], filters: tuple[Any, ...], v: Volume, op_name: str) -> None:
     """Raises an error if volumes and filters of these shapes cannot have given a result of `grad`'s shape."""
-    _, given, results = volume_shape(grad.shape, v.first)
+    _, gradient_lengths, results = volume_shape(grad.shape, v.first)
     _, lengths, channels = volume_shape(sizes, v.first)
-    for axis, (actual, computed) in enumerate(zip(given, lengths_after(lengths, v), strict=True)):
+    for axis, (actual, computed) in enumerate(zip(gradient_lengths, lengths_after(lengths, v), strict=True)):
         if None not in (actual, computed) and actual != computed:
             w = v.windows[axis]
             details = f"spatial_dim: {axis + 1} input: {lengths[axis]} filter: {filters[axis]} output: {actual} "
@@ -192,8 +192,8 @@ def Conv3DBackpropInputV2(
     wide = xp.zeros((batch, around[0].front + depth + around[0].back, height, width, channels), back.dtype)
     images, sizes = as_images(back), (batch * around[0].windows, height, width, channels)
     for of_filters, planes in zip(taps, layers(wide, v, around[0].windows), strict=True):
-        part = Conv2DBackpropInput.kernel(xp, of_filters, images, input_sizes=sizes, **_of_planes(v))
-        planes += part.reshape(planes.shape)
+        plane_gradient = Conv2DBackpropInput.kernel(xp, of_filters, images, input_sizes=sizes, **_of_planes(v))
+        planes += plane_gradient.reshape(planes.shape)
     return as_given(xp, xp.ascontiguousarray(cropped(wide, around), grad.dtype), v)
 
 
@@ -237,11 +237,11 @@ def Conv3DBackpropFilterV2(
     if back.shape[:2] != (len(volumes), around[0].windows):
         raise ValueError("the shapes of gradient and convolution differ")
     images, of_planes = as_images(back), {"filter_sizes": sizes[1:], **_of_planes(v)}
-    parts = [
+    filter_slices = [
         Conv2DBackpropFilter.kernel(xp, as_images(planes), images, **of_planes)
         for planes in layers(padded(xp, volumes, around), v, around[0].windows)
     ]
-    return xp.stack(parts).astype(grad.dtype, copy=False)
+    return xp.stack(filter_slices).astype(grad.dtype, copy=False)
 
 
 @Conv3DBackpropFilterV2.infer

@@ -160,8 +160,8 @@ def convolution(
     steps = spatial(strides, 3, "strides", first)
     distances = (1, 1, 1) if dilations is None else spatial(dilations, 3, "dilations", first)
     check_steps(steps, distances)
-    whole, apart = (volumes.shaped(1, lengths, 1, first) for lengths in (steps, distances))  # pyright: ignore[reportArgumentType]
-    return conv3d(elements, taps, whole, padding, data_format or "NDHWC", apart, name)
+    strides_3d, apart = (volumes.shaped(1, lengths, 1, first) for lengths in (steps, distances))  # pyright: ignore[reportArgumentType]
+    return conv3d(elements, taps, strides_3d, padding, data_format or "NDHWC", apart, name)
 
 
 def _rank_of(tensor: Tensor, argument: str) -> int:

@@ -167,7 +167,7 @@ def _check_sizes(grad: Spec, shape: Any, filters: Any, attrs: Any, op_name: str)
     """Raises an error if images and filters of these shapes cannot have given a result of `grad`'s shape."""
     check_rank("out_backprop", grad.shape)
     first = channels_first(attrs["data_format"])
-    actual, computed = (image_shape(one, first) for one in (grad.shape, _spec(shape, filters, **attrs)))
+    actual, computed = image_shape(grad.shape, first), image_shape(_spec(shape, filters, **attrs), first)
     for axis, axis_name in ((1, "rows"), (2, "columns")):
         if not may_be_equal([actual[axis]], [computed[axis]]):
             text = f"Number of {axis_name} of out_backprop doesn't match computed: "

@@ -32,7 +32,7 @@ def without_dilation(
         return run(tensor, padding)
     block = [1, *distances] if first else list(distances)
     lengths = tensor.shape[1 : 1 + len(block)]
-    known = lengths.as_list() if None not in lengths.as_list() else shape_of(tensor)[1 : 1 + len(block)]
+    spatial_shape = lengths.as_list() if None not in lengths.as_list() else shape_of(tensor)[1 : 1 + len(block)]
     base = [[0, 0]] * len(block)
     if padding == "SAME":
         extra = [(length - 1) * distance for length, distance in zip(size, distances, strict=True)]
@@ -40,7 +40,7 @@ def without_dilation(
         base = [[0, 0], *pairs] if first else pairs
     elif not isinstance(padding, str):
         base = [list(pair) for pair in padding[1 : 1 + len(block)]]
-    paddings, crops = required_space_to_batch_paddings(known, block, base)
+    paddings, crops = required_space_to_batch_paddings(spatial_shape, block, base)
     return batch_to_space(run(space_to_batch(tensor, block, paddings), "VALID"), block, crops)
 
 

@@ -143,13 +143,13 @@ _POOLS = {
 _LAYOUTS = {3: "NWC", 4: "NHWC", 5: "NDHWC"}
 
 
-def _by_rank(kind: str, input: Any, ksize: Any, strides: Any, padding: Any, data_format: Any, name: Any) -> Tensor:
+def _by_rank(reduction: str, input: Any, ksize: Any, strides: Any, padding: Any, data_format: Any, name: Any) -> Tensor:
     elements = as_tensor(input)
     rank = elements.shape.rank
     if rank not in _LAYOUTS:
         received = f"Received: input.shape={elements.shape} of rank {rank}."
         raise ValueError(f"`input.shape.rank` must be 3, 4 or 5. {received}")
-    return _POOLS[kind][rank](elements, ksize, strides, padding, data_format or _LAYOUTS[rank], name)
+    return _POOLS[reduction][rank](elements, ksize, strides, padding, data_format or _LAYOUTS[rank], name)
 
 
 def pool(

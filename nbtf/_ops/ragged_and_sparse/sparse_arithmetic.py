@@ -46,8 +46,8 @@ def add(a: Any, b: Any, threshold: Any = 0) -> Any:
     limit = as_tensor(threshold)
     if not limit.numpy():
         return total
-    kept: Any = where(greater_equal(magnitude(total.values), limit))
-    return SparseTensor(gather_nd(total.indices, kept), gather_nd(total.values, kept), total.dense_shape)
+    positions: Any = where(greater_equal(magnitude(total.values), limit))
+    return SparseTensor(gather_nd(total.indices, positions), gather_nd(total.values, positions), total.dense_shape)
 
 
 def maximum(sp_a: SparseTensor, sp_b: SparseTensor, name: str | None = None) -> SparseTensor:

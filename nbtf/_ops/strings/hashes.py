@@ -114,12 +114,12 @@ def _four(w: int, x: int, y: int, z: int, a: int, b: int) -> tuple[int, int]:
 def _of_long(text: bytes) -> int:
     """Returns the fingerprint of more than 64 bytes."""
     state = _State((81 * _K2 + _number(text, 0)) & _ALL)
-    rest = (len(text) - 1) & 63
-    for start in range(0, len(text) - 1 - rest, 64):
+    remainder = (len(text) - 1) & 63
+    for start in range(0, len(text) - 1 - remainder, 64):
         state.add(text, start, _K1, 1)
     factor = _K1 + ((state.z & 0xFF) << 1)
     (first, second), (third, fourth) = state.v, state.w
-    third += rest
+    third += remainder
     first += third
     state.v, state.w = (first & _ALL, second), ((third + first) & _ALL, fourth)
     state.add(text, len(text) - 64, factor, 9)
@@ -131,7 +131,7 @@ def _of_long(text: bytes) -> int:
 def keyed_hash(text: bytes, key: Sequence[int]) -> int:
     """Returns SipHash-2-4 of a string: 64 bits that cannot be predicted without the two numbers of the key."""
     seeds = 0x736F6D6570736575, 0x646F72616E646F6D, 0x6C7967656E657261, 0x7465646279746573
-    state = [seed ^ (key[place % 2] & _ALL) for place, seed in enumerate(seeds)]
+    state = [seed ^ (key[index % 2] & _ALL) for index, seed in enumerate(seeds)]
     padded = text.ljust(len(text) // 8 * 8 + 7, b"\0") + bytes([len(text) & 0xFF])
     for start in range(0, len(padded), 8):
         number = _number(padded, start)
@@ -214,7 +214,7 @@ def to_hash_bucket_fast(input: TensorLike, num_buckets: int, name: str | None = 
 
 @takes_ragged
 def to_hash_bucket_strong(input: TensorLike, num_buckets: int, key: Any, name: str | None = None) -> Any:
-    """Returns a number for each string as `to_hash_bucket_fast` does, which nobody can predict without a secret key.
+    """Returns a number for each string, as `to_hash_bucket_fast` does, that depends on a secret key.
 
     Args:
       input: strings of any shape, or a ragged tensor of strings.

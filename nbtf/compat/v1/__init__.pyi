@@ -7,6 +7,7 @@ from nbtf import DType as DType
 from nbtf import GradientTape as GradientTape
 from nbtf import IndexedSlices as IndexedSlices
 from nbtf import Module as Module
+from nbtf import OptionalSpec as OptionalSpec
 from nbtf import RaggedTensor as RaggedTensor
 from nbtf import RaggedTensorSpec as RaggedTensorSpec
 from nbtf import SparseTensor as SparseTensor
@@ -15,6 +16,7 @@ from nbtf import Tensor as Tensor
 from nbtf import TensorArray as TensorArray
 from nbtf import TensorShape as TensorShape
 from nbtf import TensorSpec as TensorSpec
+from nbtf import TypeSpec as TypeSpec
 from nbtf import UnconnectedGradients as UnconnectedGradients
 from nbtf import VariableAggregation as VariableAggregation
 from nbtf import VariableSynchronization as VariableSynchronization
@@ -32,6 +34,7 @@ from nbtf import atan2 as atan2
 from nbtf import atanh as atanh
 from nbtf import autodiff as autodiff
 from nbtf import autograph as autograph
+from nbtf import batch_to_space as batch_to_space
 from nbtf import bfloat16 as bfloat16
 from nbtf import bitcast as bitcast
 from nbtf import bitwise as bitwise
@@ -93,6 +96,7 @@ from nbtf import linspace as linspace
 from nbtf import logical_and as logical_and
 from nbtf import logical_not as logical_not
 from nbtf import logical_or as logical_or
+from nbtf import lookup as lookup
 from nbtf import math as _math
 from nbtf import math as math
 from nbtf import maximum as maximum
@@ -112,9 +116,11 @@ from nbtf import range as range
 from nbtf import raw_ops as raw_ops
 from nbtf import recompute_grad as recompute_grad
 from nbtf import repeat as repeat
+from nbtf import required_space_to_batch_paddings as required_space_to_batch_paddings
 from nbtf import reshape as reshape
 from nbtf import resource as resource
 from nbtf import reverse as reverse
+from nbtf import reverse_sequence as reverse_sequence
 from nbtf import roll as roll
 from nbtf import round as round
 from nbtf import runtime as runtime
@@ -129,6 +135,8 @@ from nbtf import sin as sin
 from nbtf import sinh as sinh
 from nbtf import slice as slice
 from nbtf import sort as sort
+from nbtf import space_to_batch as space_to_batch
+from nbtf import space_to_batch_nd as space_to_batch_nd
 from nbtf import sparse as _sparse
 from nbtf import sparse as sparse
 from nbtf import split as split

@@ -28,8 +28,8 @@ TENSORFLOWS = frozenset({"ones", "where"})
 """Public functions of TensorFlow that are called so."""
 
 FINISHED = """
-    _cluster _devices _error_texts _frameworks _snapshots _storage _traces autodiff autograph cli config data distribute
-    experimental io keras python random saved_model train
+    _as_tensorflow _cluster _devices _error_texts _frameworks _snapshots _storage _traces autodiff autograph cli config
+    data distribute experimental io keras lookup nn python random saved_model train
     """.split()
 """Folders in which no name is vague any more."""
 

@@ -67,7 +67,7 @@ NOTHING = _Saying("", "", "")
 
 
 class Library:
-    """A library of layers that runs on nbtf, such as the real Keras. It declares nothing: its frames tell the phase."""
+    """A library of layers that runs on nbtf, such as the real Keras. It declares nothing: its frames show the phase."""
 
     __slots__ = ("describe",)
 
@@ -112,7 +112,7 @@ _NO_SCOPE = None, None, True
 
 
 def _described(saying: _Saying) -> _Saying:
-    """Returns a declaration, with the phase and the layer that the library's frames tell where it says nothing."""
+    """Returns a declaration, with the phase and the layer from the library's frames where it has none."""
     if LIBRARY.describe is None or saying.call_site is not None or saying.layer:
         return saying
     phase, layer = LIBRARY.describe()

@@ -18,7 +18,7 @@ STRATEGIES = {"mirrored_2": 2}
 OPEN = frozenset({"accumulation", "recurrent"})
 """The programs whose numbers still differ from TensorFlow's. The test fails once they agree: remove them then.
 
-`accumulation`: when a generator is exhausted, TensorFlow's optimizer counts one more step, which shifts the next updates.
+`accumulation`: when a generator is exhausted, TensorFlow's optimizer counts one more step, and later updates shift.
 `recurrent`: the losses differ in the fourth digit, for an unknown reason; single LSTM and GRU layers agree.
 """
 

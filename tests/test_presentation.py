@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import os
+import pickle
 import subprocess
 import sys
 from pathlib import Path
@@ -15,6 +16,7 @@ import pytest
 import nbtf
 from nbtf import python
 from nbtf._as_tensorflow import aliases
+from nbtf._as_tensorflow.class_names import NAMED
 from nbtf._as_tensorflow.presentation import present_from_environment
 
 ROOT = Path(__file__).parents[1]
@@ -83,6 +85,29 @@ def test_variable_presents_and_plain_import_loads_nothing() -> None:
         result = subprocess.run([sys.executable, "-c", code], env=environ, capture_output=True, text=True, check=True)
         printed = result.stdout.strip()
         assert printed == expected or (setting != "1" and printed.endswith("False")), (setting, printed)
+
+
+def class_names() -> list[tuple[str, str]]:
+    return [(value_class.__module__, value_class.__name__) for value_class, _, _ in NAMED]
+
+
+def test_classes_have_tensorflows_names_only_while_presented() -> None:
+    before = class_names()
+
+    for _ in range(2):  # the second time, the private names are already imported
+        with nbtf.runtime.present_as_tensorflow():
+            imported("tensorflow.python.trackable.data_structures")
+            assert class_names() == [(f"tensorflow.{module}", name) for _, name, module in NAMED]
+            assert isinstance(pickle.loads(pickle.dumps(nbtf.Tensor)), type)
+        assert class_names() == before
+
+
+def test_private_names_outside_a_presentation_rename_nothing() -> None:
+    code = "import nbtf; nbtf.__internal__; print(nbtf.SparseTensor.__module__[:4], nbtf.data.Dataset.__name__)"
+    environ = {**os.environ, "NBTF_AS_TENSORFLOW": "0", "PYTHONPATH": str(ROOT)}
+    result = subprocess.run([sys.executable, "-c", code], env=environ, capture_output=True, text=True, check=True)
+
+    assert result.stdout.split() == ["nbtf", "Dataset"]
 
 
 def test_private_names_of_tensorflow_are_found() -> None:

@@ -20,7 +20,19 @@ NAMED: tuple[tuple[Any, str, str], ...] = (
 """Each class, with its name and module in TensorFlow. `keras.src.trainers.data_adapters` compares them."""
 
 
+_NBTFS: dict[Any, tuple[str, str]] = {}
+"""nbtf's names and modules of the classes that have TensorFlow's now."""
+
+
 def give_names() -> None:
-    """Gives the classes TensorFlow's names, from the moment that a library asks for TensorFlow's private names."""
+    """Gives the classes TensorFlow's names, until `restore_names`."""
     for value_class, name, module in NAMED:
+        _NBTFS.setdefault(value_class, (value_class.__name__, value_class.__module__))
         value_class.__name__, value_class.__module__ = name, f"tensorflow.{module}"
+
+
+def restore_names() -> None:
+    """Gives the classes nbtf's names again."""
+    for value_class, (name, module) in _NBTFS.items():
+        value_class.__name__, value_class.__module__ = name, module
+    _NBTFS.clear()

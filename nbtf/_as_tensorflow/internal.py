@@ -14,6 +14,7 @@ from typing import Any, cast
 from nbtf._as_tensorflow.class_names import give_names
 from nbtf._as_tensorflow.cudnn import leave_out_cudnn
 from nbtf._as_tensorflow.layers import describe_ops
+from nbtf._as_tensorflow.presentation import is_presented
 from nbtf._graph.function_graph import FunctionGraph
 from nbtf._graph.trial import init_scope, inside
 from nbtf._ops.arrays.creation import get_static_value
@@ -85,7 +86,7 @@ class Trackable(TrackableBase):
     """`tracking.Trackable`: an object whose parts a checkpoint saves, under the names that `_track_trackable` gets."""
 
     _saves_parts = True
-    """Whether `_trackable_children` tells `tf.train.Checkpoint` all that belongs to the object."""
+    """Whether `_trackable_children` returns all that `tf.train.Checkpoint` saves for the object."""
 
     def _track_trackable(self, trackable: Any, name: str, overwrite: bool = False) -> Any:
         """Adds a part, and restores its variables if a checkpoint has values for them."""
@@ -119,7 +120,7 @@ class AutoTrackable(Trackable):
     """`tracking.AutoTrackable`: an object whose attributes are its parts. For Keras' layers, models and optimizers."""
 
     def __setattr__(self, name: str, value: Any) -> None:
-        """Sets an attribute, which becomes a part if it can hold variables. Keras' own lists are no parts.
+        """Sets an attribute, which becomes a part if it can hold variables. Keras' own lists are not parts.
 
         As in TensorFlow, a list or dictionary becomes one that reports new items.
         """
@@ -132,7 +133,7 @@ class AutoTrackable(Trackable):
         super().__setattr__(name, value)
 
     def __delattr__(self, name: str) -> None:
-        """Deletes an attribute, which is no part any more."""
+        """Deletes an attribute, and removes it from the parts."""
         self.__dict__.get("_self_tracked_parts", {}).pop(name, None)
         super().__delattr__(name)
 
@@ -178,7 +179,7 @@ def _unwrap(function: Any) -> tuple[list[Any], Any]:
 
 
 def _unchanged(method: Any) -> Any:
-    """Returns a method as it is: nbtf tracks only what `_track_trackable` is told."""
+    """Returns a method as it is: nbtf tracks only what `_track_trackable` adds."""
     return method
 
 
@@ -201,6 +202,7 @@ tracking = SimpleNamespace(
 types = SimpleNamespace(Tensor=TensorProtocol)
 """For Keras' variables."""
 
-give_names()  # only Keras 3 asks for `tf.__internal__`
+if is_presented():  # Keras 3 asks for `tf.__internal__`; other programs do not
+    give_names()
 leave_out_cudnn()
 describe_ops()

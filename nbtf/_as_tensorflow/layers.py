@@ -13,7 +13,7 @@ _PACKAGES = ("keras", "optree", "contextlib", "functools")
 
 
 def describe_ops() -> None:
-    """Makes events tell the phase, the layer and the program's line of what Keras runs, from now on."""
+    """Adds the phase, the layer and the program's line to the events of ops that Keras runs, from now on."""
     skip_lines_of(*_PACKAGES)
     LIBRARY.describe = _phase_and_layer
 

@@ -14,11 +14,13 @@ from nbtf._runtime.aliases import AliasFinder
 NAME = "tensorflow"
 VARIABLE = "NBTF_AS_TENSORFLOW"
 _BACKEND = "KERAS_BACKEND"
+_CLASS_NAMES = "nbtf._as_tensorflow.class_names"
+"""The module that gives classes TensorFlow's names. It is loaded as soon as a library asks for private names."""
 _ON, _OFF = ("1", "true", "on", "yes"), ("", "0", "false", "off", "no")
 
 
 class Presentation:
-    """What `present_as_tensorflow` has changed. In a `with` statement, it is undone when the block ends."""
+    """The changes of `present_as_tensorflow`. In a `with` statement, they are undone when the block ends."""
 
     def __init__(self, finder: AliasFinder | None, has_set_backend: bool) -> None:
         """Stores the changes; without a finder, an earlier call had made them."""
@@ -28,7 +30,8 @@ class Presentation:
     def undo(self) -> None:
         """Makes `import tensorflow` mean TensorFlow again. Further calls have no effect.
 
-        Modules that were imported before keep nbtf: the real Keras does until the process ends.
+        Modules that were imported before keep nbtf: the real Keras does until the process ends. It takes nbtf's
+        datasets, ragged and sparse tensors only while nbtf is presented as TensorFlow.
         """
         finder, self._finder = self._finder, None
         if finder is None:
@@ -37,6 +40,8 @@ class Presentation:
             sys.meta_path.remove(finder)
         for name in [name for name in sys.modules if name == NAME or name.startswith(f"{NAME}.")]:
             del sys.modules[name]
+        if _CLASS_NAMES in sys.modules:
+            sys.modules[_CLASS_NAMES].restore_names()
         if self._has_set_backend:
             os.environ.pop(_BACKEND, None)
 
@@ -64,11 +69,13 @@ def present_as_tensorflow(tensorflow_1: bool = False) -> Presentation:
     reason = refusal()
     if reason:
         raise RuntimeError(reason)
-    if _finder() is not None:
+    if is_presented():
         return Presentation(None, has_set_backend=False)
     find: Callable[[str], ModuleType] = old_counterpart if tensorflow_1 else counterpart
     finder = AliasFinder(NAME, find)
     finder.install()
+    if _CLASS_NAMES in sys.modules:  # Keras was imported during an earlier presentation
+        sys.modules[_CLASS_NAMES].give_names()
     is_unset = _BACKEND not in os.environ
     os.environ.setdefault(_BACKEND, NAME)
     return Presentation(finder, is_unset)
@@ -77,6 +84,11 @@ def present_as_tensorflow(tensorflow_1: bool = False) -> Presentation:
 def _finder() -> AliasFinder | None:
     """Returns the finder that answers to `tensorflow`; None if nbtf is not presented as TensorFlow."""
     return next((finder for finder in sys.meta_path if isinstance(finder, AliasFinder) and finder.name == NAME), None)
+
+
+def is_presented() -> bool:
+    """Returns whether `import tensorflow` means nbtf."""
+    return _finder() is not None
 
 
 def refusal() -> str:
@@ -103,10 +115,10 @@ def _keras_backend() -> str:
 
 
 def present_from_environment() -> None:
-    """Presents nbtf as TensorFlow if NBTF_AS_TENSORFLOW says so.
+    """Presents nbtf as TensorFlow if NBTF_AS_TENSORFLOW is on.
 
     Raises:
-      ValueError: if the variable has another value than those listed.
+      ValueError: if the variable has none of the listed values.
       RuntimeError: if TensorFlow, or Keras with another backend, is already imported.
     """
     setting = os.environ.get(VARIABLE, "").strip().lower()

@@ -1,4 +1,4 @@
-"""Names of TensorFlow's private modules that libraries import; `aliases.py` says which library needs each."""
+"""Names of private TensorFlow modules that libraries import; `aliases.py` lists the library that needs each."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ __all__ = [
 
 
 class TrackableResource(AutoTrackable):
-    """The base class of TensorFlow's tables; none in nbtf."""
+    """The base class of tables in TensorFlow; nbtf has no subclass of it."""
 
 
 class Event:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import argparse
 import os
-import runpy
 import sys
 from pathlib import Path
+from types import ModuleType
 
 from nbtf._as_tensorflow.presentation import present_as_tensorflow
 from nbtf._devices.discovery import SIMULATED_GPUS
-from nbtf.cli.command_error import CommandError
+from nbtf._storage.reading import read_bytes
+from nbtf.cli.command_error import CommandError, reading
 
 ENDING = ".py"
 _OF_NOTEBOOKS = {"library": "--with", "compare": "--compare", "output": "--output", "json": "--json"}
@@ -26,8 +27,8 @@ def run_program(chosen: argparse.Namespace) -> int:
     wrong = [flag for name, flag in _OF_NOTEBOOKS.items() if getattr(chosen, name)]
     if wrong or chosen.tf1:
         raise CommandError(f"{(wrong or ['--tf1'])[0]} is for notebooks. With a program, only --gpus has a meaning.")
-    if not program.is_file():
-        raise CommandError(f"cannot read {program}: there is no such file")
+    with reading(program):
+        source = read_bytes(program)
     if chosen.gpus is not None:
         os.environ[SIMULATED_GPUS] = str(chosen.gpus)
     try:
@@ -36,5 +37,17 @@ def run_program(chosen: argparse.Namespace) -> int:
         raise CommandError(str(error)) from error
     sys.argv[:] = [str(program)]
     sys.path.insert(0, str(program.resolve().parent))
-    runpy.run_path(str(program), run_name="__main__")
+    _run_as_main(source, str(program))
     return 0
+
+
+def _run_as_main(source: bytes, file: str) -> None:
+    """Runs code as the module `__main__`."""
+    module = ModuleType("__main__")
+    module.__file__ = file
+    earlier_module = sys.modules["__main__"]
+    sys.modules["__main__"] = module
+    try:
+        exec(compile(source, file, "exec", dont_inherit=True), vars(module))
+    finally:
+        sys.modules["__main__"] = earlier_module

@@ -98,11 +98,11 @@ def children_of(value: Any) -> PythonIterator[tuple[str, Any]]:
     for name, child in _named_children(value):
         if type(child) not in _PLAIN:
             check_is_ours(child)
-        if is_trackable(child) and (tracked := _tracked_part(child)) is not None:
-            yield name, tracked
+        if is_trackable(child) and (trackable := _without_keras(child)) is not None:
+            yield name, trackable
 
 
-def _tracked_part(value: Any) -> Any:
+def _without_keras(value: Any) -> Any:
     """Returns the tensor variable behind a variable of `tf.keras` or of the real Keras; other objects unchanged.
 
     A variable of Keras that has no value yet counts as missing: None.

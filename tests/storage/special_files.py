@@ -19,6 +19,7 @@ import numpy as np
 
 import nbtf as tf
 from nbtf import cli
+from nbtf._as_tensorflow.presentation import present_as_tensorflow
 from nbtf._storage import reading
 from nbtf.cli.checking.settings import read_settings
 from nbtf.keras.datasets import cifar10, fashion_mnist, mnist
@@ -154,6 +155,12 @@ def _in_folder(*words: str) -> Callable[[Path], None]:
     return lambda folder: command(*words, str(folder / "lesson.ipynb"))
 
 
+def _program(folder: Path) -> None:
+    presented = present_as_tensorflow()  # the command leaves it to the end of its process
+    with presented, patch.object(sys, "argv", []), patch.object(sys, "path", [*sys.path]):
+        command("run", folder / "program.py")
+
+
 def _keras_home(load: Callable[[], object]) -> Callable[[Path], object]:
     def read(folder: Path) -> object:
         with patch.dict(os.environ, KERAS_HOME=str(folder)):
@@ -260,6 +267,7 @@ READERS = (
         _keras_home(fashion_mnist.load_data),
     ),
     FileReader("run", _lesson, "lesson.ipynb", _in_folder("run")),
+    FileReader("run of a program", _write("program.py", b"pass\n"), "program.py", _program),
     FileReader("check", _lesson, "lesson.ipynb", lambda f: _check(f / "lesson.ipynb")),
     FileReader("check of a folder", _lesson, "lesson.ipynb", _check),
     FileReader("record", _lesson, "lesson.ipynb", _in_folder("notebooks", "record")),

@@ -16,7 +16,11 @@ STRATEGIES = {"mirrored_2": 2}
 """The programs that need several devices, and how many."""
 
 OPEN = frozenset({"accumulation", "recurrent"})
-"""The programs whose numbers still differ from TensorFlow's. The test fails once they agree: remove them then."""
+"""The programs whose numbers still differ from TensorFlow's. The test fails once they agree: remove them then.
+
+`accumulation`: when a generator is exhausted, TensorFlow's optimizer counts one more step, and later updates shift.
+`recurrent`: the losses differ in the fourth digit, for an unknown reason; single LSTM and GRU layers agree.
+"""
 
 
 @pytest.mark.parametrize("gpus", [0, 1, 4])
@@ -46,7 +50,7 @@ def test_keras_own_tests_pass_in_some_folders() -> None:
     """All folders take longer; see own_tests.py, which `.ci/nightly` runs."""
     if not all(find_spec(name) for name in ("scipy", "absl")):
         pytest.skip("needs packages of Keras' tests")
-    results = run(BOUNDED[:2], show=False)
+    results = run(BOUNDED, show=False)
 
     assert results.passed
     assert [] == unexpected(results, reference_results(), accepted_failures())

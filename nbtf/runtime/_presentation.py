@@ -24,8 +24,7 @@ def present_as_tensorflow() -> Presentation:
       RuntimeError: if TensorFlow, or Keras with another backend, is already imported in this process.
 
     >>> with tf.runtime.present_as_tensorflow():
-    ...     import tensorflow
-    >>> tensorflow is tf
+    ...     __import__("tensorflow") is tf
     True
     """
     return import_module("nbtf._as_tensorflow.presentation").present_as_tensorflow()

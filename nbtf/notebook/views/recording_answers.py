@@ -60,8 +60,8 @@ class RecordingAnswers:
           question: `what` names the request. `"program"`, with a `language`: the view's program, style and words.
             `"scene"`: the data of its views. `"rest"`: the slow part of that data, marked `coming` in the scene.
             `"timeline"`: what ran between two moments, `from` and `to`, in seconds, on the devices in sight, `lanes`:
-            the number of the first, and how many; on the clock of the host if `clock` is `"hostTime"`. `"range"`: the sums of
-            that range.
+            the number of the first, and how many; on the clock of the host if `clock` is `"hostTime"`. `"range"`: the
+            sums of that range.
 
         Raises:
           ValueError: if the question is of another kind.

@@ -16,6 +16,7 @@ WIDTH = 16
 
 @pytest.fixture(scope="module", autouse=True)
 def machine() -> Iterator[None]:
+    tf.runtime.restart()
     tf.runtime.simulate_gpus(2, model="A100-40GB", frameworks="torch")
     yield
     tf.runtime.restart()

@@ -14,9 +14,9 @@ import pytest
 ROOT = Path(__file__).parents[3]
 
 
-@pytest.fixture(autouse=True)
+@pytest.fixture(scope="session", autouse=True)
 def keras_is_there() -> None:
-    """Skips a test without Keras; one section of .ci/run has it."""
+    """Skips the tests without Keras; one section of .ci/run has it."""
     if find_spec("keras") is None:
         pytest.skip("needs Keras; one section of .ci/run has it")
 

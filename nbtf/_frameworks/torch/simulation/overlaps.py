@@ -8,10 +8,28 @@ makes them again with a common storage wherever the device tensors have one.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from itertools import pairwise
+from typing import Any
 
-if TYPE_CHECKING:
-    from nbtf._frameworks.torch.simulation.machine import Machine
+from nbtf._frameworks.torch.simulation.machine import Machine
+
+
+def _overlap(tensors: Sequence[Any], has_lists: bool) -> bool:
+    """Returns whether the memory of two tensors overlaps, each from its first to its last element.
+
+    Addresses are compared, because a storage that Python has seen is no longer PyTorch's alone: the backward pass would
+    then not add to gradients in place. Ops on lists accept the same tensor in two lists.
+    """
+    spans = [_span(tensor) for tensor in tensors if tensor.numel()]
+    spans = sorted({*spans} if has_lists else spans)
+    return any(start < end for (_, end), (start, _) in pairwise(spans))
+
+
+def _span(tensor: Any) -> tuple[int, int]:
+    """Returns the addresses of a tensor's first byte and behind its last one."""
+    steps = sum([(size - 1) * stride for size, stride in zip(tensor.size(), tensor.stride(), strict=True)])
+    start = tensor.data_ptr()
+    return start, start + (steps + 1) * tensor.element_size()
 
 
 class SharedStorages:
@@ -34,10 +52,10 @@ class SharedStorages:
           host_kwargs: the lowered keyword arguments.
         """
         tensors = [*self._on_devices((*args, *kwargs.values()))]
-        storages = [tensor.untyped_storage() for tensor in tensors]
-        if len({storage._cdata for storage in storages}) == len(tensors):
+        has_lists = any([value.__class__ is list or value.__class__ is tuple for value in args])
+        if not _overlap(tensors, has_lists):
             return host_args, host_kwargs
-        lowered = self._joined(tensors, storages)
+        lowered = self._joined(tensors)
         return (
             [self._replaced(value, below, lowered) for value, below in zip(args, host_args, strict=True)],
             {name: self._replaced(kwargs[name], below, lowered) for name, below in host_kwargs.items()},
@@ -52,14 +70,15 @@ class SharedStorages:
             elif value.__class__ is list or value.__class__ is tuple:
                 yield from self._on_devices(value)
 
-    def _joined(self, tensors: Sequence[Any], storages: Sequence[Any]) -> dict[int, Any]:
+    def _joined(self, tensors: Sequence[Any]) -> dict[int, Any]:
         """Returns the tensors below, by the identity of the device tensor."""
         torch, device = self._machine.torch, self._machine.tensors.device
         below: dict[int, Any] = {}
         lowered: dict[int, Any] = {}
-        for tensor, storage in zip(tensors, storages, strict=True):
+        for tensor in tensors:
             if id(tensor) in lowered:
                 continue
+            storage = tensor.untyped_storage()
             host_storage = below.get(storage._cdata)
             if host_storage is None:
                 host_storage = self._construct(storage.data_ptr(), device, storage.nbytes())

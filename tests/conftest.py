@@ -162,15 +162,20 @@ def browser_or_outcome() -> str:
     end(f"needs {lacking}")
 
 
+MACHINE_AT_START = os.environ.get(SIMULATED_GPUS)
+
+
 @pytest.fixture(autouse=True)
-def machine_of_new_processes() -> Iterator[None]:
-    """Restores the variable by which `tf.runtime.simulate_gpus` gives new processes the same machine."""
-    before = os.environ.get(SIMULATED_GPUS)
+def as_at_the_start() -> Iterator[None]:
+    """Restores the simulated machine of new processes, and the names of classes that Keras takes for TensorFlow's."""
     yield
-    if before is None:
+    class_names = sys.modules.get("nbtf._as_tensorflow.class_names")
+    if class_names is not None:
+        class_names.restore_names()
+    if MACHINE_AT_START is None:
         os.environ.pop(SIMULATED_GPUS, None)
     else:
-        os.environ[SIMULATED_GPUS] = before
+        os.environ[SIMULATED_GPUS] = MACHINE_AT_START
 
 
 DEVICE_KINDS = ("cpu", "simulated", "cuda")

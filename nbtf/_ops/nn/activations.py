@@ -249,8 +249,8 @@ def _(call: Call, grad: Tensor) -> Gradients:
 def log_sigmoid(x: TensorLike, name: str | None = None) -> Tensor:
     """Returns the logarithm of `sigmoid(x)`, without overflow.
 
-    >>> tf.math.log_sigmoid([-1000.0, 0.0]).numpy().round(3)
-    array([-1000.   ,    -0.693], dtype=float32)
+    >>> tf.math.log_sigmoid([-100.0, 0.0]).numpy().tolist()
+    [-100.0, -0.6931471824645996]
     """
     return negative(softplus(negative(as_tensor(x))), name)
 

@@ -7,6 +7,9 @@ system_packages() {
   "$python" -c "import ensurepip, venv" 2>/dev/null || packages+=(python3-venv)
   [ -n "$(command -v chromium chromium-browser google-chrome google-chrome-stable || true)" ] || packages+=(chromium)
   [ -e /usr/share/fonts/truetype/dejavu/DejaVuSans.ttf ] || packages+=(fonts-dejavu-core) # tests compare pictures
+  for shell in zsh fish; do # tests complete commands in them
+    command -v "$shell" >/dev/null || packages+=("$shell")
+  done
   if ((${#packages[@]})); then
     ((EUID == 0)) || sudo=(sudo)
     "${sudo[@]}" apt-get update -qq

@@ -365,6 +365,10 @@ def _save_page(record: runtime.Recording, path: _Any) -> None:  # pyright: ignor
     _import_module("nbtf.notebook").save_page(record, path)
 
 
+def _event_rows(snapshot: runtime.Snapshot, code_line: _Any) -> _Any:  # pyright: ignore[reportUnusedFunction]
+    return _import_module("nbtf.notebook.magics.export").event_rows(snapshot, code_line)
+
+
 def _save_opened_page(opened: _Any, path: _Any) -> None:  # pyright: ignore[reportUnusedFunction]
     _import_module("nbtf.notebook.opened_files").save_page_of(opened, path)
 

@@ -1,4 +1,4 @@
-"""16-bit numbers with the exponent of float32. NumPy has none; the package `ml_dtypes` adds them."""
+"""Short floating-point numbers that NumPy lacks, bfloat16 and float8; the package `ml_dtypes` adds them."""
 
 from __future__ import annotations
 
@@ -10,10 +10,13 @@ from nbtf._install import pip_install
 PACKAGE = "ml_dtypes"
 
 
-def scalar_class() -> type[Any] | None:
-    """Returns the scalar class of `ml_dtypes`, loading it on first use; None if it is not installed."""
+NAMES = ("bfloat16", "float8_e5m2", "float8_e4m3fn")
+
+
+def scalar_class(name: str) -> type[Any] | None:
+    """Returns a scalar class of `ml_dtypes`, loading the package on first use; None if it is not installed."""
     try:
-        return import_module(PACKAGE).bfloat16
+        return getattr(import_module(PACKAGE), name)
     except ImportError:
         return None
 
@@ -24,8 +27,8 @@ def limits(dtype: Any) -> Any:
 
 
 def is_scalar_class(candidate: type[Any]) -> bool:
-    """Returns whether a class is the scalar class of `ml_dtypes`, without loading the package."""
-    return candidate.__name__ == "bfloat16" and candidate.__module__.partition(".")[0] == PACKAGE
+    """Returns whether a class is one of these scalar classes, without loading the package."""
+    return candidate.__name__ in NAMES and candidate.__module__.partition(".")[0] == PACKAGE
 
 
 def advice() -> str:

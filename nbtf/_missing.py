@@ -134,8 +134,7 @@ _INSTEAD = {
     "sparse_segment_sum sparse_slice sparse_softmax sparse_split sparse_to_indicator sparse_transpose "
     "nn.embedding_lookup_sparse",
     _TESTS: "test.mock",
-    _EVENTS: "Event HistogramProto Summary SummaryMetadata summary.FileWriterCache summary.Summary "
-    "train.summary_iterator",
+    _EVENTS: "Event HistogramProto Summary summary.FileWriterCache summary.Summary train.summary_iterator",
     _COUNTS: "metrics",
     "Write a loop `for element in dataset:` around the session's run, and feed `element.numpy()`.": (
         "data.make_initializable_iterator"

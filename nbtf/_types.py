@@ -12,7 +12,7 @@ from nbtf.errors import UnimplementedError
 
 
 class NoValuesError(UnimplementedError, TypeError):
-    """Raised for dtypes without values: `tf.resource` is only a name, and so is `tf.bfloat16` without `ml_dtypes`."""
+    """Raised for dtypes without values, such as `tf.resource`; without `ml_dtypes`, `tf.bfloat16` has none either."""
 
 
 class DType:
@@ -108,14 +108,14 @@ class DType:
             """Raises an error that explains why an attribute is missing; called only for missing ones."""
             if name not in ("np_dtype", "as_numpy_dtype"):
                 raise AttributeError(f"'DType' object has no attribute '{name}'")
-            if self is not bfloat16:
+            if self not in OF_ML_DTYPES:
                 raise NoValuesError(f"tf.{self.name} has no NumPy dtype, so nbtf cannot hold such values")
-            _load_bfloat16()
+            _load(self)
             return getattr(self, name)
 
     @property
     def is_numpy_compatible(self) -> bool:
-        """Whether NumPy arrays of this type exist; for `bfloat16`, whether `ml_dtypes` is installed."""
+        """Whether NumPy arrays of this type exist; for `bfloat16` and `float8`, whether `ml_dtypes` is installed."""
         try:
             _ = self.np_dtype
         except NoValuesError:
@@ -169,7 +169,7 @@ class DType:
     def _range(self, limit: str) -> Any:
         if self.is_integer:
             return np.iinfo(self.np_dtype)
-        if self is bfloat16:
+        if self in OF_ML_DTYPES:
             return limits(self.np_dtype)
         if self.is_floating:
             return np.finfo(self.np_dtype)
@@ -225,9 +225,14 @@ resource: DType = DType("resource", 20)
 variant: DType = DType("variant", 21)
 uint32: DType = DType("uint32", 22, np.uint32)
 uint64: DType = DType("uint64", 23, np.uint64)
+float8_e5m2: DType = DType("float8_e5m2", 24, numpy_kind="f", size=1)
+float8_e4m3fn: DType = DType("float8_e4m3fn", 25, numpy_kind="f", size=1)
 
-# Types that a tensor can have; resource and variant are names without values. bfloat16 is in none of these sets: it
-# needs `ml_dtypes`, and `_ops/in_bfloat16.py` lists the ops that support it.
+OF_ML_DTYPES = frozenset({bfloat16, float8_e5m2, float8_e4m3fn})
+"""Types that need the package `ml_dtypes`."""
+
+# Types that a tensor can have; resource and variant are names without values. Those that need `ml_dtypes` are in none
+# of these sets, because `_ops/in_bfloat16.py` decides which ops support them.
 FLOATS = frozenset({float16, float32, float64})
 INTEGERS = frozenset({int8, int16, int32, int64, uint8, uint16, uint32, uint64})
 COMPLEXES = frozenset({complex64, complex128})
@@ -241,7 +246,7 @@ HOST_DTYPES = frozenset({int32, string})
 DTYPE_OF: dict[np.dtype[Any], DType] = {dtype.np_dtype: dtype for dtype in ALL}
 """Types by NumPy dtype, without fixed-length strings and swapped byte orders, which `as_dtype` handles."""
 
-_BY_NAME = {dtype.name: dtype for dtype in (*ALL, bfloat16, resource, variant)}
+_BY_NAME = {dtype.name: dtype for dtype in (*ALL, *OF_ML_DTYPES, resource, variant)}
 _BY_ENUM = {dtype.as_datatype_enum: dtype for dtype in _BY_NAME.values()}
 _BY_NAME.update({"half": float16, "float": float32, "double": float64})
 
@@ -325,19 +330,19 @@ def _of_array(value: Any) -> DType | None:
 def _of_class(scalar: type[Any]) -> DType | None:
     dtype = _BY_CLASS.get(scalar)
     if dtype is None and is_scalar_class(scalar):
-        _load_bfloat16()
-        return bfloat16
+        dtype = _BY_NAME[scalar.__name__]
+        _load(dtype)
     return dtype
 
 
-def _load_bfloat16() -> None:
-    """Looks for a bfloat16 array type on first use.
+def _load(dtype: DType) -> None:
+    """Looks for the array type of `ml_dtypes` on first use.
 
     Raises:
       NoValuesError: if `ml_dtypes` is not installed.
     """
-    scalar = scalar_class()
+    scalar = scalar_class(dtype.name)
     if scalar is None:
-        raise NoValuesError(f"tf.bfloat16 has no NumPy dtype, so nbtf cannot hold such values: {advice()}")
-    bfloat16.np_dtype, bfloat16.as_numpy_dtype = np.dtype(scalar), scalar
-    DTYPE_OF[bfloat16.np_dtype] = _BY_CLASS[scalar] = bfloat16
+        raise NoValuesError(f"tf.{dtype.name} has no NumPy dtype, so nbtf cannot hold such values: {advice()}")
+    dtype.np_dtype, dtype.as_numpy_dtype = np.dtype(scalar), scalar
+    DTYPE_OF[dtype.np_dtype] = _BY_CLASS[scalar] = dtype

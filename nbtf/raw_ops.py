@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from nbtf._ops.arrays import indexing, padding, shapes, unique_slices
-from nbtf._ops.image import resizing
+from nbtf._ops.image import projection, resizing
 from nbtf._ops.math import exponentials
 from nbtf._ops.nn import (
     activations,
@@ -94,6 +94,11 @@ DepthwiseConv2dNativeBackpropInput: Callable[..., Any] = _door(
     depthwise_convolution.DepthwiseConv2dNativeBackpropInput,
     "filter out_backprop input_sizes strides padding data_format",
     data_format="NHWC",
+)
+ImageProjectiveTransformV3: Callable[..., Any] = _door(
+    projection.ImageProjectiveTransformV3,
+    "images transforms output_shape fill_value interpolation fill_mode",
+    fill_mode="CONSTANT",
 )
 LRNGrad: Callable[..., Any] = _door(
     local_response.LRNGrad,

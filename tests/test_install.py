@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import subprocess
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -77,3 +78,18 @@ def test_every_lesson_installs_nbtf_from_there(path: Path) -> None:
     cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
 
     assert [install_cell()] == ["".join(cell["source"]) for cell in cells if is_install_cell(cell)]
+
+
+def test_every_upper_bound_has_its_reason_beside_it() -> None:
+    lines = (ROOT / "pyproject.toml").read_text(encoding="utf-8").split("[tool.", 1)[0].splitlines()
+    bounded = [line for line in lines if re.search(r'"[\w.\[\]-]+[^"]*<\d', line)]
+
+    assert len(bounded) >= 8
+    assert [line for line in bounded if "#" not in line] == []
+
+
+def test_the_package_says_what_it_is_for() -> None:
+    classifiers = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["classifiers"]
+
+    assert {"Framework :: Pytest", "Framework :: Jupyter"} <= set(classifiers)
+    assert any(classifier.startswith("Topic :: ") for classifier in classifiers)

@@ -27,7 +27,7 @@ NAMESPACES = [
     *(
         f"nbtf.{found.name}"
         for found in pkgutil.iter_modules(tf.__path__)
-        if found.name[0] != "_" and found.name not in {"cli", "notebook", "python"}
+        if found.name[0] != "_" and found.name not in {"cli", "notebook", "python", "simulate"}
     ),
 ]
 

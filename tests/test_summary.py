@@ -157,3 +157,36 @@ def test_a_second_trace_and_one_inside_a_function_are_warned_of(caplog: Any) -> 
 
     texts = ["Cannot enable trace inside a tf.function.", "Trace already enabled"]
     assert texts == [record.getMessage() for record in caplog.records]
+
+
+def test_metadata_of_a_tensor_name_the_plugin_that_shows_it(tmp_path: Path) -> None:
+    metadata = tf.compat.v1.SummaryMetadata(display_name="the model")
+    metadata.plugin_data.plugin_name, metadata.plugin_data.content = "graph_keras_model", b"1"
+
+    with summary.create_file_writer(str(tmp_path)).as_default():
+        assert summary.write("keras", "{}", step=0, metadata=metadata)
+
+    content = next(tmp_path.iterdir()).read_bytes()
+    assert metadata.SerializeToString() in content
+    assert tf.compat.v1.SummaryMetadata.FromString(metadata.SerializeToString()) == metadata
+
+
+def test_a_scope_of_summaries_gives_the_tag_its_prefix() -> None:
+    with tf.name_scope("outer"), summary.experimental.summary_scope("my loss") as (tag, scope):
+        inside = tf.name_scope("x").__enter__()
+
+    assert (tag, scope, inside) == ("outer/my loss", "outer/myloss/", "outer/myloss/x/")
+
+
+def test_the_default_step_is_that_of_new_summaries(tmp_path: Path) -> None:
+    writer = summary.create_file_writer(str(tmp_path))
+    with writer.as_default():
+        summary.experimental.set_step(7)
+        assert summary.experimental.get_step() == 7
+        summary.scalar("a", 1.0)
+    assert summary.experimental.get_step() == 7
+    summary.experimental.set_step(None)
+    writer.close()
+
+    assert [(7, "a", 1.0)] == values_in(tmp_path)
+    assert summary.experimental.get_step() is None

@@ -270,7 +270,7 @@ def test_a_misspelt_attribute_is_an_attribute_error() -> None:
 
 @every
 def test_sets_hold_the_kinds_that_have_values(kind: DType) -> None:
-    if kind is not bfloat16:  # in no set: see tests/test_bfloat16.py
+    if kind is not bfloat16 and not kind.name.startswith("float8"):  # in no set: see tests/test_bfloat16.py
         assert kind.is_numpy_compatible == (kind in ALL) == (kind not in WITHOUT_VALUES)
 
 

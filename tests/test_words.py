@@ -29,7 +29,7 @@ TENSORFLOWS = frozenset({"ones", "where"})
 
 FINISHED = """
     _as_tensorflow _cluster _devices _error_texts _frameworks _snapshots _storage _traces autodiff autograph cli config
-    data distribute experimental io keras lookup nn python random saved_model train
+    data distribute experimental io keras lookup nn python random saved_model simulate summary train
     """.split()
 """Folders in which no name is vague any more."""
 
@@ -51,7 +51,7 @@ def names_in(tree: ast.AST) -> Iterator[str]:
     """The names of variables, parameters and functions; not those that TensorFlow or Python has given."""
     for node in ast.walk(tree):
         match node:
-            case ast.Name(ctx=ast.Store()):
+            case ast.Name(ctx=ast.Store()) if node.id not in TENSORFLOWS:
                 yield node.id
             case ast.arg() if node.arg != "other":  # the second operand is called so
                 yield node.arg

@@ -17,7 +17,7 @@ from nbtf._devices.links import Network
 from nbtf._devices.names import LOCAL_TASK, short_name
 from nbtf._devices.sites import CallSite, Site, site_of
 from nbtf._locks import computed_once
-from nbtf._types import DType, bfloat16
+from nbtf._types import OF_ML_DTYPES, DType
 from nbtf.errors import OpError, UnimplementedError
 
 
@@ -220,14 +220,15 @@ class Device(ABC):
         """Copies a host array in; the caller may change it afterwards."""
 
     def check_holds(self, *dtypes: DType) -> None:
-        """Rejects bfloat16 on a device that supports only NumPy's own number types.
+        """Rejects bfloat16 and float8 on a device that supports only NumPy's own number types.
 
         Raises:
-          UnimplementedError: if one of `dtypes` is bfloat16.
+          UnimplementedError: if one of `dtypes` is bfloat16 or float8.
         """
-        if not self.holds_text and any([dtype is bfloat16 for dtype in dtypes]):
+        refused = [] if self.holds_text else [dtype for dtype in dtypes if dtype in OF_ML_DTYPES]
+        if refused:
             raise UnimplementedError(
-                f"{self.name} does not support bfloat16. Use tf.float16 or tf.float32 there, or the CPU "
+                f"{self.name} does not support {refused[0].name}. Use tf.float16 or tf.float32 there, or the CPU "
                 '(with tf.device("CPU:0")).'
             )
 

@@ -74,6 +74,15 @@ CARDS: tuple[Card, ...] = (
         f"rates: NVIDIA, V100 datasheet; memory: driver R510; {_CAPABILITY}",
     ),
     Card(
+        "Tesla V100-SXM2-32GB",
+        32768 * _MIB,
+        (7, 0),
+        900 * _GB,
+        15.7 * _TFLOPS,
+        _PCIE_3,
+        f"rates: NVIDIA, V100 datasheet; memory: driver R510; {_CAPABILITY}",
+    ),
+    Card(
         "Tesla T4",
         15360 * _MIB,
         (7, 5),
@@ -108,6 +117,15 @@ CARDS: tuple[Card, ...] = (
         30.3 * _TFLOPS,
         _PCIE_4,
         f"rates: NVIDIA, L4 datasheet; memory: driver R550; {_CAPABILITY}",
+    ),
+    Card(
+        "NVIDIA GeForce RTX 3090",
+        24576 * _MIB,
+        (8, 6),
+        936 * _GB,
+        35.6 * _TFLOPS,
+        _PCIE_4,
+        f"rates: NVIDIA, Ampere GA102 GPU architecture whitepaper; memory: driver R545; {_CAPABILITY}",
     ),
     Card(
         "NVIDIA GeForce RTX 4090",
@@ -148,7 +166,8 @@ def find_card(name: str) -> Card:
     """Returns the card with a name, given in full or in part.
 
     Args:
-      name: name as the driver prints it, or parts that only one card has; case does not matter.
+      name: name as the driver prints it, or parts that only one card has; case does not matter. If several cards match
+        and the default card is one of them, that card is returned.
 
     Raises:
       ValueError: if `name` is not a string, or if no card or several cards match. The message lists them.
@@ -165,6 +184,9 @@ def find_card(name: str) -> Card:
     ]
     if len(matches) == 1:
         return matches[0]
+    for card in matches:
+        if card.name == DEFAULT_CARD:
+            return card
     names = ", ".join(card.name for card in matches or CARDS)
     if matches:
         raise ValueError(f"{name!r} matches more than one card: {names}. Give more of the name.")

@@ -7,6 +7,8 @@ import sys
 from functools import lru_cache
 
 _UNKNOWN = sys.maxsize
+# Bytes left to the rest of the program, since kernels need memory for intermediate results.
+_LEFT_FREE = 64 << 20
 
 
 def available_bytes(root: str = "") -> int:
@@ -21,6 +23,11 @@ def available_bytes(root: str = "") -> int:
     """
     groups = (_left_in_group(*files) for files in _memory_groups(root))
     return max(0, min(_of_machine(root), _of_address_space(root), *groups, _UNKNOWN))
+
+
+def is_too_much(nbytes: int, available: int) -> bool:
+    """Returns whether a request would use memory that the rest of the program and other programs need."""
+    return nbytes > available - min(_LEFT_FREE, available // 8)
 
 
 def _of_machine(root: str) -> int:

@@ -14,7 +14,7 @@ from nbtf._devices.bfc.memory import BFCMemory
 from nbtf._devices.cards import PhysicalGPU
 from nbtf._devices.exhausted import Request
 from nbtf._devices.freed_memory import give_freed_memory_back
-from nbtf._devices.host_memory import available_bytes
+from nbtf._devices.host_memory import available_bytes, is_too_much
 from nbtf._devices.journal import Box, Journal
 from nbtf._devices.names import full_name
 from nbtf._locks import new_lock
@@ -28,8 +28,6 @@ _SCRATCH = Label("scratch", "uint8", (1028,))
 WORTH_A_LOOK = 1 << 20
 _LOOK_PART = 1 / 16
 _LOOK_SECONDS = 0.1
-# Bytes left to the rest of the program, since kernels need memory for intermediate results.
-_LEFT_FREE = 64 << 20
 _SURELY_FITS = 1 << 20
 """A card and a limit of this size have room for the scratch buffer, whatever is requested later."""
 
@@ -185,10 +183,10 @@ class ChargedGPU(GPU):
         self._unlooked -= nbytes
         if self._unlooked < 0 or now > self._look_again:
             available = available_bytes()
-            if _is_too_much(nbytes, available):
+            if is_too_much(nbytes, available):
                 give_freed_memory_back()
                 available = available_bytes()
-                if _is_too_much(nbytes, available):
+                if is_too_much(nbytes, available):
                     raise _NoRoomError(available)
             self._unlooked, self._look_again = int(available * _LOOK_PART), now + _LOOK_SECONDS
 
@@ -205,11 +203,6 @@ class ChargedGPU(GPU):
             self.allocator.name,
         )
         return ResourceExhaustedError(text)
-
-
-def _is_too_much(nbytes: int, available: int) -> bool:
-    """Returns whether a request would use memory that other programs need."""
-    return nbytes > available - min(_LEFT_FREE, available // 8)
 
 
 class _NoRoomError(MemoryError):

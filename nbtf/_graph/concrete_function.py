@@ -295,10 +295,16 @@ def _typed(structure: Any, tensors: Sequence[Any]) -> Any:
     )
 
 
+def held(value: Any, graph: FunctionGraph) -> Any:
+    """Returns a captured tensor as the program in its graph holds it, because tapes watch that object."""
+    return graph.handle_of(value) if value.__class__ is GraphTensor and value._graph is graph else value
+
+
 def repeated(plan: Plan, leaves: Sequence[Any], graph: FunctionGraph) -> list[Any]:
     """Adds the steps of a plan to another graph, and returns its results there."""
     counterparts: dict[int, Any] = {id(inner): leaf for inner, leaf in zip(plan.arguments, leaves, strict=True)}
-    counterparts |= {id(inner): outer for outer, inner in plan.graph.captures.values()}
+    for outer, inner in plan.graph.captures.values():  # steps refer to either
+        counterparts[id(inner)] = counterparts[id(outer)] = held(outer, graph)
     caller = current_words()
 
     def counterpart(value: Any) -> Any:

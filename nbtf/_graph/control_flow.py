@@ -3,29 +3,31 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Any
 
 from nbtf._graph.composite import Composite
 from nbtf._graph.function_graph import FunctionGraph
-from nbtf._graph.handles import object_of, tensors_in
+from nbtf._graph.handles import object_of, tensors_described, tensors_in
 from nbtf._graph.operation import flat
 from nbtf._graph.plan import Plan
+from nbtf._graph.signature import leaf_types, parts_of, tensors_taken, type_of
 from nbtf._graph.tensor import GraphTensor
 from nbtf._graph.trial import inside
 from nbtf._ops.arrays.joining import stack
-from nbtf._ops.arrays.tensor_array import flow_of, with_flow_like
+from nbtf._ops.arrays.tensor_array import TensorArray, flow_of, with_flow_like
 from nbtf._ops.control.flow import NO_MATCH, several_match
 from nbtf._ops.debugging.values import Assert
 from nbtf._ops.math.arithmetic import cast
+from nbtf._ops.ragged_and_sparse.indexed_slices import IndexedSlices
 from nbtf._ops.reductions.sums import reduce_sum
 from nbtf._ops.reductions.truth import reduce_any
 from nbtf._ops.structure import assert_same_structure, flatten, is_nested, map_structure, pack_sequence_as
 from nbtf._runtime.conversion import as_tensor
 from nbtf._runtime.scopes import EMPTY, SCOPE
 from nbtf._shapes import TensorShape
-from nbtf._types import DType, int32
+from nbtf._types import DType, int32, int64
 
 Spec = tuple[TensorShape, DType]
 
@@ -62,8 +64,8 @@ class Block:
             return self.graph._own(as_tensor(flow_of(value)))
 
     def convert_leaf(self, value: Any) -> Any:
-        """Returns a value as a tensor of the graph; None stays None."""
-        return None if value is None else self.convert_result(value)
+        """Returns a value as a tensor of the graph; a composite as one of such tensors; None stays None."""
+        return None if value is None else with_tensors(self.convert_result, value)
 
     def finish(self, tensors: Sequence[GraphTensor]) -> None:
         """Sets the results; nothing can be added to the block afterwards."""
@@ -97,6 +99,26 @@ class Block:
 def is_variable(value: Any) -> bool:
     """Returns whether a value is a variable."""
     return hasattr(value, "assign_add")
+
+
+def with_tensors(convert: Callable[[Any], Any], value: Any) -> Any:
+    """Returns a value, or each tensor of a composite such as an optional, as `convert` returns it."""
+    if not is_composite(value):
+        return convert(value)
+    tensors: list[Any] = []
+    put_together = tensors_taken(value, tensors)
+    return put_together(iter([convert(tensor) for tensor in tensors]))
+
+
+def is_composite(value: Any) -> bool:
+    """Returns whether a leaf of a structure consists of several tensors, or of an object's handle."""
+    return not isinstance(value, TensorArray) and not is_nested(value) and parts_of(value) is not None
+
+
+def _takers(leaves: Sequence[Any]) -> tuple[list[Any], list[Callable[[Iterator[Any]], Any]]]:
+    """Returns the tensors in converted leaves, and for each leaf a function that takes its tensors from an iterator."""
+    tensors: list[Any] = []
+    return tensors, [tensors_taken(leaf, tensors) for leaf in leaves]
 
 
 def _spec_of(tensor: Any) -> Spec:
@@ -211,19 +233,39 @@ def switch_case(index: Any, functions: Sequence[Callable[[], Any]]) -> Any:
 def _choice(index: Any, functions: Sequence[Callable[[], Any]], title: str, names: Sequence[str]) -> Any:
     blocks = [Block("cond") for _ in functions]
     results: list[Any] = [block.trace(function) for block, function in zip(blocks, functions, strict=True)]
+    results = _with_like_indices(blocks, results)
     owned: list[Any] = [
         map_structure(block.convert_leaf, result) for block, result in zip(blocks, results, strict=True)
     ]
     for number in range(1, len(owned)):
         _check_alike(owned[0], owned[number], title, names[0], names[number])
     for block, result in zip(blocks, owned, strict=True):
-        block.finish([leaf for leaf in flatten(result) if leaf is not None])
+        block.finish(_takers(flatten(result))[0])
     outputs = iter(choose(as_tensor(index), blocks))
     leaves = [
-        None if leaf is None else with_flow_like(value, next(outputs))
-        for leaf, value in zip(flatten(owned[0]), flatten(results[0]), strict=True)
+        with_flow_like(value, take(outputs))
+        for take, value in zip(_takers(flatten(owned[0]))[1], flatten(results[0]), strict=True)
     ]
     return pack_sequence_as(owned[0], leaves)
+
+
+def _with_like_indices(blocks: Sequence[Block], results: Sequence[Any]) -> list[Any]:
+    """Returns the branches' results; the indices of `IndexedSlices` become int64 where those of the branches differ.
+
+    Source: TensorFlow, `cond_v2.py`.
+    """
+    columns = [flatten(result) for result in results]
+    if len({len(column) for column in columns}) > 1:
+        return [*results]
+    for number, leaves in enumerate(zip(*columns, strict=True)):
+        if all(isinstance(leaf, IndexedSlices) for leaf in leaves) and len({leaf.indices.dtype for leaf in leaves}) > 1:
+            for block, column in zip(blocks, columns, strict=True):
+                column[number] = block.trace(_with_int64, column[number])
+    return [pack_sequence_as(result, column) for result, column in zip(results, columns, strict=True)]
+
+
+def _with_int64(slices: IndexedSlices) -> IndexedSlices:
+    return IndexedSlices(slices.values, cast(slices.indices, int64), slices.dense_shape)
 
 
 def _check_alike(first: Any, other: Any, title: str, first_name: str, other_name: str) -> None:
@@ -236,8 +278,13 @@ def _check_alike(first: Any, other: Any, title: str, first_name: str, other_name
     except (TypeError, ValueError) as error:
         raise TypeError(f"{text}{error}") from None
     for a, b in zip(flatten(first), flatten(other), strict=True):
-        if (a is None) != (b is None) or (a is not None and a._dtype is not b._dtype):
+        if _dtypes_in(a) != _dtypes_in(b):
             raise TypeError(f"{text}{a} and {b} have different types")
+
+
+def _dtypes_in(leaf: Any) -> list[Any]:
+    """Returns the class of a leaf, and the dtypes of its tensors."""
+    return [leaf.__class__ if is_composite(leaf) else None, *[tensor._dtype for tensor in _takers([leaf])[0]]]
 
 
 # Loops
@@ -305,14 +352,14 @@ def while_loop(
     """
     starts: Any = map_structure(as_start, loop_vars)
 
-    def packed(values: Sequence[Any]) -> Any:
-        pairs = zip(flatten(loop_vars), values, strict=True)
-        return pack_sequence_as(starts, [with_flow_like(value, tensor) for value, tensor in pairs])
+    tensors, takers = _takers(flatten(starts))
 
-    tensors = flatten(starts)
-    shapes = [_spec_of(tensor)[0] for tensor in tensors]
-    if shape_invariants is not None:
-        shapes = [TensorShape(shape) for shape in _flat_shapes(shape_invariants)]
+    def packed(values: Sequence[Any]) -> Any:
+        iterator = iter(values)
+        leaves = zip(flatten(loop_vars), takers, strict=True)
+        return pack_sequence_as(starts, [with_flow_like(value, take(iterator)) for value, take in leaves])
+
+    shapes = _invariants(flatten(starts), shape_invariants)
     specs = [(shape, tensor._dtype) for shape, tensor in zip(shapes, tensors, strict=True)]
     test_block, body_block = Block("while", specs), Block("while", specs)
     condition = test_block.trace(test, *packed(test_block.arguments))
@@ -320,7 +367,7 @@ def while_loop(
     results: Any = body_block.trace(body, *packed(body_block.arguments))
     results = [*results] if is_nested(results) else [results]
     assert_same_structure([*starts], results)
-    owned = [body_block.convert_result(leaf) for leaf in flatten(results)]
+    owned, _ = _takers([with_tensors(body_block.convert_result, leaf) for leaf in flatten(results)])
     for tensor, spec, result in zip(tensors, specs, owned, strict=True):
         check_turn(tensor, spec, result)
     body_block.finish(owned)
@@ -328,12 +375,33 @@ def while_loop(
 
 
 def as_start(value: Any) -> Any:
-    """Returns the initial value of a loop's variable as a tensor."""
-    return as_tensor(flow_of(value))
+    """Returns the initial value of a loop's variable as a tensor, or as a composite of tensors."""
+    return with_tensors(lambda tensor: as_tensor(flow_of(tensor)), value)
 
 
-def _flat_shapes(shapes: Any) -> list[Any]:
-    return [leaf.shape if hasattr(leaf, "shape") else leaf for leaf in flatten(shapes)]
+def _invariants(starts: Sequence[Any], invariants: Any) -> list[TensorShape]:
+    """Returns the shapes that the tensors of the loop's variables keep.
+
+    Args:
+      starts: the initial values.
+      invariants: a shape or spec for each variable; None for the shapes of the initial values, whose ragged and sparse
+        tensors may change their number of values.
+    """
+    shapes = [None] * len(starts) if invariants is None else flatten(invariants)
+    kept: list[TensorShape] = []
+    for start, shape in zip(starts, shapes, strict=True):
+        if is_composite(start):
+            named = leaf_types(type_of(start, []), "") if shape is None else tensors_described(shape)[0]
+            kept += [TensorShape(_lengths_of(entry)) for entry in named]
+        else:
+            kept.append(TensorShape(getattr(shape, "shape", shape)) if invariants is not None else _spec_of(start)[0])
+    return kept
+
+
+def _lengths_of(entry: Any) -> Any:
+    """Returns the lengths in a pair of a name and a type, or in a pair of a shape and a dtype."""
+    first, second = entry
+    return second.lengths if isinstance(first, str) else first
 
 
 def check_turn(start: Any, spec: Spec, result: GraphTensor) -> None:

@@ -1,4 +1,4 @@
-"""Support for bfloat16: which ops accept it, and how kernels written for NumPy's floats compute in it.
+"""Support for bfloat16 and float8: which ops accept them, and how kernels written for NumPy's floats compute in it.
 
 NumPy's own functions compute in bfloat16. Other kernels get float32 copies, and their results are rounded once per op,
 as most TensorFlow CPU kernels do. The dtype sets of the fast lanes do not contain bfloat16, so it always takes
@@ -11,7 +11,7 @@ from collections.abc import Callable
 from functools import wraps
 from typing import TYPE_CHECKING, Any
 
-from nbtf._types import DType, bfloat16, float16
+from nbtf._types import OF_ML_DTYPES, DType, bfloat16, float16, string
 from nbtf.errors import NotFoundError
 
 if TYPE_CHECKING:
@@ -26,6 +26,12 @@ _NOT_DECLARED = frozenset({"AdjustContrastv2", "StatefulRandomBinomial"})
 _ON_THE_VALUES = frozenset({"Bitcast", "SerializeTensor", "UnsortedSegmentMax", "UnsortedSegmentMin"})
 """Ops whose kernels read the bits or the limits of the dtype."""
 
+_READ_STRINGS = frozenset(
+    {"Add", "AsString", "Equal", "NotEqual", "SerializeTensor", "Unique", "UniqueV2", "UniqueWithCounts"}
+    | {"UniqueWithCountsV2"}
+)
+"""Ops that compute with strings. All others that accept strings only move values, so they accept float8 as well."""
+
 _STEP_BY_STEP = frozenset(
     {"AddN", "Cumprod", "Cumsum", "LogSoftmax", "SparseSoftmaxCrossEntropyWithLogits", "TanhGrad", "Xlog1py"}
 )
@@ -33,7 +39,7 @@ _STEP_BY_STEP = frozenset(
 
 
 def takes_bfloat16(op: Op, dtype: DType, allowed: frozenset[DType]) -> bool:
-    """Returns whether an op supports bfloat16, which its dtype set lacks; if so, prepares its kernel for it.
+    """Returns whether an op supports bfloat16 or float8, which its dtype set lacks; if so, prepares its kernel.
 
     Args:
       op: the op.
@@ -44,7 +50,7 @@ def takes_bfloat16(op: Op, dtype: DType, allowed: frozenset[DType]) -> bool:
       NotFoundError: if TensorFlow declares the op for bfloat16 but has no kernel for it.
     """
     if dtype is not bfloat16:
-        return False
+        return dtype in OF_ML_DTYPES and string in allowed and op.type not in _READ_STRINGS
     if op.type in _WITHOUT_KERNEL:
         raise NotFoundError(
             f"Could not find device for node: {{{{node {op.type}}}}} = {op.type}[T=DT_BFLOAT16]\n"

@@ -7,7 +7,8 @@ from typing import Any, cast
 
 import numpy as np
 
-from nbtf._types import DType, as_dtype, bfloat16, bool_, string
+from nbtf._bfloat16 import is_scalar_class
+from nbtf._types import DType, as_dtype, bool_, string
 
 Array = np.ndarray[Any, Any]
 
@@ -33,7 +34,7 @@ def _dtype_of_array(value: Any) -> DType:
     type_letter = value.dtype.kind
     if type_letter in "OSU":
         return string
-    if type_letter == "V" and value.dtype.name != bfloat16.name:
+    if type_letter == "V" and not is_scalar_class(value.dtype.type):
         raise _refused("numpy data type")
     try:
         return as_dtype(value.dtype)

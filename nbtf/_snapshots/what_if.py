@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from nbtf._devices.caching.settings import AllocatorSettings
+from nbtf._devices.capacities import capacity_of
 from nbtf._devices.catalog import find_card
 from nbtf._runtime.expectations import size_in_bytes
 from nbtf._runtime.what_ifs import Note, RefusedRequest, WhatIf, is_line
@@ -122,19 +123,19 @@ def usual_settings(
 
 
 def card_size(card: int | str) -> int:
-    """Returns the bytes of a card that is given as a size or by its name.
+    """Returns the bytes of a card that is given as a size or by its name, as many as CUDA reports.
 
     Raises:
       ValueError: if it is neither.
 
     >>> card_size("24GiB") >> 30, card_size("A100 80") >> 30
-    (24, 80)
+    (24, 79)
     """
     try:
         nbytes = size_in_bytes(card)
     except ValueError:
         try:
-            return find_card(str(card)).memory_bytes
+            return capacity_of(find_card(str(card)))
         except ValueError as error:
             raise ValueError(f"{card!r} is neither a size such as 24GiB nor the name of a card. {error}") from None
     if not 0 < nbytes < UNLIMITED:

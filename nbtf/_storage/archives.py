@@ -14,7 +14,7 @@ from typing import IO, Any, NamedTuple
 
 import numpy as np
 
-from nbtf._bfloat16 import advice, is_scalar_class, scalar_class
+from nbtf._bfloat16 import advice, scalar_class
 from nbtf._storage.limits import ARRAYS, AXES, NAME_BYTES, SWELLING, TEXT_BYTES, UnsavableError
 from nbtf._storage.reading import open_bytes
 from nbtf._storage.refusal import RefusedFileError, refusing
@@ -150,7 +150,7 @@ def storable(value: Any) -> np.ndarray[Any, Any]:
       UnsavableError: if an object in it is not a string, or a string ends with a NUL byte, which NumPy's files drop.
     """
     array = np.asarray(value, object if isinstance(value, bytes | str) else None)
-    if array.dtype.kind == "V" and array.dtype.type is not np.void and not is_scalar_class(array.dtype.type):
+    if array.dtype.kind == "V" and array.dtype.type is not np.void and array.dtype.name != "bfloat16":
         return array.astype(np.float32)
     if array.dtype.kind != "O":
         return array
@@ -279,7 +279,7 @@ def _type_of(description: str, info: zipfile.ZipInfo) -> np.dtype[Any]:
     """Returns the type that a header describes."""
     if description != _BFLOAT16:
         return np.dtype(description)
-    scalar = scalar_class()
+    scalar = scalar_class("bfloat16")
     if scalar is None:
         raise ValueError(f"the array {info.filename!r:.60} has bfloat16 numbers: {advice()}.")
     return np.dtype(scalar)

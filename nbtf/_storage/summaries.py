@@ -93,6 +93,12 @@ def tensor(tag: str, values: Any, plugin: str = "", description: str = "") -> by
       plugin: the TensorBoard plugin that shows it.
       description: text that explains the values.
     """
+    metadata = block(1, block(1, plugin)) + (block(3, description) if description else b"")
+    return tensor_with(tag, values, metadata)
+
+
+def tensor_with(tag: str, values: Any, metadata: bytes) -> bytes:
+    """Returns the summary of an array of floats or strings, with a `SummaryMetadata` message; empty for none."""
     array = np.array(values, object if isinstance(values, bytes | str) else None)
     shape = b"".join(block(2, whole_number(1, length)) for length in array.shape)
     if array.dtype.kind == "O":
@@ -100,7 +106,6 @@ def tensor(tag: str, values: Any, plugin: str = "", description: str = "") -> by
     else:
         dtype, code = (_FLOAT, "<f4") if array.dtype == np.float32 else (_DOUBLE, "<f8")
         content = whole_number(1, dtype) + block(2, shape) + block(4, array.astype(code).tobytes())
-    metadata = block(1, block(1, plugin)) + (block(3, description) if description else b"")
     return _summary(tag, block(8, content), metadata)
 
 

@@ -83,6 +83,8 @@ class CustomGradient:
         if hasattr(graph, "call_with_own_gradient"):
             return graph.call_with_own_gradient(self._function, args, kwargs)
         _check_traceable(graph, kwargs)
+        if graph is not None:  # as in TensorFlow: while tracing, variables are read before the function is called
+            args = map_structure(as_tensor, args)
         watcher = _Watcher()
         result, backward = _record_variables(watcher, self._function, args, kwargs)
         arguments = flatten(args)

@@ -25,15 +25,21 @@ def add_parser(
       command: function that runs it; None if it has commands of its own.
       **settings: the types or other settings of its arguments; see `add_arguments`.
     """
-    texts = dict(own_json("nbtf.cli", "commands.json")[name])
-    arguments, texts["description"] = texts.pop("arguments"), in_one_text(texts["description"])
-    if "\n" in texts["description"]:
-        texts["formatter_class"] = argparse.RawDescriptionHelpFormatter
+    arguments, texts = texts_of(name)
     parser: argparse.ArgumentParser = commands.add_parser(name.rpartition(" ")[2], **texts)
     add_arguments(parser, arguments, **settings)
     if command is not None:
         parser.set_defaults(command=command)
     return parser
+
+
+def texts_of(name: str) -> tuple[list[Any], dict[str, Any]]:
+    """Returns the arguments of a command, and the settings of its parser: help, description and their layout."""
+    texts = dict(own_json("nbtf.cli", "commands.json")[name])
+    arguments, texts["description"] = texts.pop("arguments"), in_one_text(texts["description"])
+    if "\n" in texts["description"]:
+        texts["formatter_class"] = argparse.RawDescriptionHelpFormatter
+    return arguments, texts
 
 
 def worded(read: Callable[[str], T]) -> Callable[[str], T]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import json
 import os
 from collections.abc import Sequence
 from typing import Any
@@ -25,15 +26,19 @@ def add_command(commands: Any) -> None:
 
 
 def devices(chosen: argparse.Namespace) -> int:
-    """Prints the table."""
+    """Prints the table, or the devices as JSON."""
     try:
         infos = runtime.devices()
     except ValueError as error:  # NBTF_SIMULATED_GPUS is invalid
         raise CommandError(str(error)) from None
     monitor = runtime.CardMonitor()
-    no_gpu_reason = "" if any(device.device_type == "GPU" for device in infos) else probe(os.environ).reason
-    print(describe_devices([_numbered(device, monitor) for device in infos], no_gpu_reason))
+    numbered = [_numbered(device, monitor) for device in infos]
     monitor.close()
+    if chosen.json:
+        print(json.dumps([device._asdict() for device in numbered], indent=1))
+        return 0
+    no_gpu_reason = "" if any(device.device_type == "GPU" for device in infos) else probe(os.environ).reason
+    print(describe_devices(numbered, no_gpu_reason))
     return 0
 
 

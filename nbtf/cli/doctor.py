@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import platform
 import re
 from collections.abc import Iterator, Mapping
+from dataclasses import asdict
 from typing import Any
 
+from nbtf.cli import start_hook
 from nbtf.cli.arguments import add_parser
-from nbtf.cli.command_error import LAB
+from nbtf.cli.command_error import LAB, CommandError
 from nbtf.cli.finding import Finding
 from nbtf.cli.front_end import front_end, import_error
 from nbtf.cli.other_libraries import installed, other_libraries
@@ -39,9 +42,17 @@ def add_command(commands: Any) -> None:
 
 
 def doctor(chosen: argparse.Namespace) -> int:
-    """Prints the findings and returns the exit status: 1 if there is a problem."""
+    """Switches the start hook if requested, prints the findings and returns 1 if there is a problem, otherwise 0."""
+    if chosen.start_hook is not None:
+        try:
+            (start_hook.switch_on if chosen.start_hook == "on" else start_hook.switch_off)()
+        except OSError as error:
+            raise CommandError(f"The start hook cannot be changed: {error}") from error
     lines = list(findings())
-    print(table((finding.state, finding.subject, finding.text) for finding in lines))
+    if chosen.json:
+        print(json.dumps([asdict(finding) for finding in lines], indent=1))
+    else:
+        print(table((finding.state, finding.subject, finding.text) for finding in lines))
     return int(any(finding.state == "wrong" for finding in lines))
 
 
@@ -54,7 +65,16 @@ def findings() -> Iterator[Finding]:
         yield _lab_package(package, purpose, installed(package))
     yield from front_end()
     yield from other_libraries(installed)
+    yield _start_hook()
     yield from variables(os.environ)
+
+
+def _start_hook() -> Finding:
+    if start_hook.is_on():
+        return Finding(
+            "ok", "start hook", "NBTF_SIMULATE=torch works in every Python program; --start-hook off removes it"
+        )
+    return Finding("note", "start hook", "off: programs need `nbtf run`; nbtf doctor --start-hook on installs it")
 
 
 def _numpy(version: str | None) -> Finding:

@@ -90,7 +90,8 @@ class Conditions:
     `folder` is the kernel's working directory, `environment` its environment variables, `seconds` the time limit of a
     cell (None: no limit). `startup` is code that runs before the first cell and can import this nbtf; `code_before`
     and `code_after` run around a cell, by its index. None of this code counts as a cell. Cells in `skipped` do not run.
-    `joined_streams` joins the pieces of a cell's printed text into one output.
+    `joined_streams` joins the pieces of a cell's printed text into one output. `kernel` is the name of an installed
+    kernel in Python; None runs this Python. `startup_seconds` limits the time until it answers.
     """
 
     folder: Path
@@ -101,6 +102,8 @@ class Conditions:
     code_after: Mapping[int, str] = field(default_factory=dict[int, str])
     skipped: Collection[int] = ()
     joined_streams: bool = False
+    kernel: str | None = None
+    startup_seconds: int = START_SECONDS
 
 
 def run_to_end(notebook: Any, conditions: Conditions, tell: Callable[[CellRun], None]) -> Any:
@@ -176,10 +179,10 @@ class _Cells:
         self._conditions = conditions
         self.client: Any = NotebookClient(
             self._copy,
-            km=kernel(),
+            km=kernel(conditions.kernel),
             allow_errors=True,
             record_timing=False,
-            startup_timeout=START_SECONDS,
+            startup_timeout=conditions.startup_seconds,
             iopub_timeout=START_SECONDS,
             on_cell_executed=self._keep_reply,
         )
@@ -270,6 +273,9 @@ async def _started(client: Any, conditions: Conditions) -> AsyncGenerator[None]:
     except (RuntimeError, OSError) as error:
         await _end_kernel(client, manager)
         raise CommandError(f"the kernel did not start: {error}") from error
+    except asyncio.CancelledError:  # Ctrl-C
+        await _end_kernel(client, manager)
+        raise
     try:
         yield
     finally:
@@ -285,10 +291,28 @@ async def _end_kernel(client: Any, manager: Any) -> None:
         channels.stop_channels()
 
 
-def kernel() -> Any:
-    """Returns a kernel manager for this interpreter, regardless of the installed kernel named python3."""
-    from jupyter_client.kernelspec import KernelSpec, KernelSpecManager
+def kernel(name: str | None = None) -> Any:
+    """Returns a kernel manager.
+
+    Args:
+      name: name of an installed kernel; None for this interpreter, regardless of the installed kernel named python3.
+
+    Raises:
+      CommandError: if there is no such kernel, or it is not in Python.
+    """
+    from jupyter_client.kernelspec import KernelSpec, KernelSpecManager, NoSuchKernel
     from jupyter_client.manager import AsyncKernelManager
+
+    if name is not None:
+        installed = KernelSpecManager()
+        try:
+            language = str(installed.get_kernel_spec(name).language)
+        except NoSuchKernel:
+            names = ", ".join(sorted(installed.find_kernel_specs())) or "none"
+            raise CommandError(f"no kernel is named {name!r}. Installed kernels: {names}") from None
+        if language.lower() != "python":
+            raise CommandError(f"the kernel {name!r} is in {language}; nbtf runs Python notebooks")
+        return AsyncKernelManager(kernel_name=name)
 
     class ThisPython(KernelSpecManager):
         def get_kernel_spec(self, kernel_name: str) -> KernelSpec:

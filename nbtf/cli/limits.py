@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
 from nbtf import runtime
+from nbtf.cli.checking.sanitizing import OPTIONAL
 from nbtf.cli.command_error import CommandError
 
 
@@ -20,13 +21,15 @@ class Limits:
     """The limits of a cell.
 
     For outputs: `tolerance` is the relative difference allowed between numbers with a decimal point, as a share of the
-    larger one. `pictures` is the share of a picture's pixels that may differ (1: only its size is compared).
+    larger one. `pictures` is the share of a picture's pixels that may differ (1: only its size is compared). `vary`
+    lists kinds of values that may differ: `times`, `addresses`, `ids`, `counters`.
     For devices: `at_most` bounds the peak memory of every GPU, `kept_memory` the growth of memory still in use after
     the cell. `placement` lists rules such as `MatMul=GPU:1`; `no_copies` forbids copies between devices.
     """
 
     tolerance: float = 0.0
     pictures: float = 0.0
+    vary: tuple[str, ...] = field(default=())
     at_most: str | None = None
     kept_memory: str | None = None
     placement: tuple[str, ...] = field(default=())
@@ -39,7 +42,7 @@ class Limits:
 
     def for_outputs_of(self, nearer: Mapping[str, Any]) -> Limits:
         """Returns these limits, overridden by the more specific ones in `nearer`."""
-        names = ("tolerance", "pictures")
+        names = ("tolerance", "pictures", "vary")
         return replace(self, **{name: nearer[name] for name in names if name in nearer})
 
 
@@ -96,6 +99,23 @@ def _rules(value: object) -> tuple[str, ...]:
     return tuple(map(str, rules))
 
 
+def kinds_that_vary(value: object) -> tuple[str, ...]:
+    """Returns the kinds of values in a list or in a text with commas.
+
+    Raises:
+      ValueError: if there is no such kind.
+
+    >>> kinds_that_vary("times, ids")
+    ('times', 'ids')
+    """
+    named = value.split(",") if isinstance(value, str) else list(cast("list[object]", value))
+    groups = tuple(group for each in named if (group := str(each).strip()))
+    unknown = [group for group in groups if group not in OPTIONAL]
+    if unknown:
+        raise ValueError(f"unknown kind {unknown[0]!r}. Kinds: {', '.join(OPTIONAL)}")
+    return groups
+
+
 def _truth(value: object) -> bool:
     if value not in (True, False, "", "true", "false"):
         raise ValueError(f"expected true or false, got {value!r}")
@@ -105,6 +125,7 @@ def _truth(value: object) -> bool:
 _READERS = {
     "tolerance": _share,
     "pictures": _share,
+    "vary": kinds_that_vary,
     "at_most": _size,
     "kept": _size,
     "placement": _rules,

@@ -1,16 +1,30 @@
-"""The files of notebooks: which of them paths mean, and how they are read and written."""
+"""How are the files of notebooks read and written?"""
 
 from __future__ import annotations
 
 import importlib
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, cast
 
 from nbtf._storage import files
 from nbtf._storage.reading import read_text
 from nbtf.cli.command_error import CommandError, reading, writing
+
+
+class OtherLanguageError(CommandError):
+    """A notebook is not in Python; `language` names what it is in."""
+
+    def __init__(self, path: Path, language: str) -> None:
+        """Composes the message.
+
+        Args:
+          path: the notebook's file.
+          language: the language of its kernel.
+        """
+        super().__init__(f"{path} is in {language}; nbtf runs Python notebooks")
+        self.language = language
 
 
 def read(path: Path) -> Any:
@@ -32,10 +46,17 @@ def read(path: Path) -> Any:
     wrong = _mistake(notebook)
     if wrong is not None:
         raise CommandError(f"{path} is not a notebook: {wrong}")
-    language = str(notebook.metadata.get("kernelspec", {}).get("language") or "python")
+    language = language_of_kernel(notebook)
     if language.lower() != "python":
-        raise CommandError(f"{path} is in {language}; nbtf runs Python notebooks")
+        raise OtherLanguageError(path, language)
     return notebook
+
+
+def language_of_kernel(notebook: Any) -> str:
+    """Returns the programming language of a notebook's kernel; Python if the notebook does not say."""
+    metadata = notebook.metadata
+    named = metadata.get("kernelspec", {}).get("language") or metadata.get("language_info", {}).get("name") or "Python"
+    return str(named) if str(named) != str(named).lower() else str(named).capitalize()
 
 
 def _mistake(notebook: Any) -> str | None:
@@ -102,33 +123,22 @@ def _is_texts(value: Any) -> bool:
     return isinstance(value, list) and all(isinstance(line, str) for line in cast("list[Any]", value))
 
 
-def as_text(notebook: Any) -> str:
-    """Returns the text of the notebook's file."""
+def as_text(notebook: Any, has_lists_of_lines: bool = True) -> str:
+    """Returns the text of the notebook's file, in which a text of several lines may be a list of lines."""
     nbformat: Any = importlib.import_module("nbformat")  # nbformat has no type annotations
-    return nbformat.writes(notebook) + "\n"
+    return nbformat.writes(notebook, split_lines=has_lists_of_lines) + "\n"
 
 
-def write(path: Path, notebook: Any) -> None:
+def write(path: Path, notebook: Any, has_lists_of_lines: bool = True) -> None:
     """Writes a notebook; an existing file is kept until the new one is completely on disk.
+
+    Args:
+      path: the notebook's file.
+      notebook: as nbformat reads it.
+      has_lists_of_lines: whether a text of several lines is stored as a list of lines, as Jupyter does.
 
     Raises:
       CommandError: if the file cannot be written.
     """
     with writing(path):
-        files.write(path, as_text(notebook))
-
-
-def notebooks_in(paths: Iterable[Path]) -> list[Path]:
-    """Returns the notebooks at some paths, each once; those of a folder in order, without checkpoints.
-
-    Raises:
-      CommandError: if a path does not exist, or a folder has no notebooks.
-    """
-    notebooks: list[Path] = []
-    for path in paths:
-        inside = sorted(path.rglob("*.ipynb")) if path.is_dir() else [path]
-        inside = [path for path in inside if ".ipynb_checkpoints" not in path.parts]
-        if not path.exists() or not inside:
-            raise CommandError(f"found no notebook at {path}")
-        notebooks += inside
-    return list(dict.fromkeys(notebooks))
+        files.write(path, as_text(notebook, has_lists_of_lines))

@@ -16,7 +16,8 @@ from nbtf.cli.command_error import CommandError, require, writing
 from nbtf.cli.exercises import student_copy, teacher_copy
 from nbtf.cli.images import copy_images
 from nbtf.cli.languages import catalogue_of, language_of, translation_of
-from nbtf.cli.notebook_file import notebooks_in, read, write
+from nbtf.cli.notebook_choice import notebooks_in
+from nbtf.cli.notebook_file import OtherLanguageError, read, write
 from nbtf.cli.recording import CELL_SECONDS, execute, tidy
 from nbtf.cli.special_cells import install_cell, is_install_cell
 
@@ -53,11 +54,10 @@ def copy_all(chosen: argparse.Namespace) -> int:
     """Writes the copies and returns the exit status."""
     require(["nbformat"], "nbtf notebooks student")
     copy_of = teacher_copy if chosen.solutions else student_copy
-    for path in notebooks_in(chosen.paths):
+    for path, notebook in _in_python(chosen.paths):
         copy = chosen.output / path.name
         if copy.exists() and copy.samefile(path):
             raise CommandError(f"{copy} is the notebook itself, which is never changed. Choose another folder for -o.")
-        notebook = read(path)
         with writing(chosen.output):
             files.make_folder(chosen.output)
             copy_images(notebook, path.parent, chosen.output)
@@ -91,13 +91,13 @@ def translate_all(chosen: argparse.Namespace) -> int:
 def badge_all(chosen: argparse.Namespace) -> int:
     """Puts the buttons into the notebooks and returns the exit status."""
     require(["nbformat"], "nbtf notebooks badges")
-    for path in notebooks_in(chosen.paths):
+    for path, notebook in _in_python(chosen.paths):
         full_path = path.resolve()
         project = next((folder for folder in full_path.parents if (folder / "pyproject.toml").is_file()), None)
         address = "" if project is None else address_in(project / "pyproject.toml")
         if project is None or not address:
             raise CommandError(f"{path}: no pyproject.toml above it has a GitHub address in [project.urls].")
-        notebook = with_badges(read(path), badges(address, full_path.relative_to(project).as_posix()))
+        notebook = with_badges(notebook, badges(address, full_path.relative_to(project).as_posix()))
         for cell in filter(is_install_cell, notebook.cells):
             cell.source = install_cell()
         write(path, notebook)
@@ -106,8 +106,14 @@ def badge_all(chosen: argparse.Namespace) -> int:
 
 
 def _originals(paths: Iterable[Path]) -> Iterator[tuple[Path, Any]]:
-    """Yields the notebooks that are not translations, because translations are built, not recorded."""
+    """Returns the notebooks that are not translations, because translations are built, not recorded."""
+    return ((path, notebook) for path, notebook in _in_python(paths) if not language_of(notebook))
+
+
+def _in_python(paths: Iterable[Path]) -> Iterator[tuple[Path, Any]]:
+    """Yields the notebooks at some paths; prints a line for those in another language."""
     for path in notebooks_in(paths):
-        notebook = read(path)
-        if not language_of(notebook):
-            yield path, notebook
+        try:
+            yield path, read(path)
+        except OtherLanguageError as error:
+            print(f"{path}: skipped: needs {error.language}", flush=True)

@@ -21,8 +21,8 @@ from nbtf.cli.command_error import CommandError, require, writing
 from nbtf.cli.images import copy_images
 from nbtf.cli.in_browser import in_browser
 from nbtf.cli.lab import Lesson, lessons
+from nbtf.cli.notebook_choice import notebooks_in
 from nbtf.cli.notebook_file import read, write
-from nbtf.cli.notebooks import notebooks_in
 from nbtf.cli.own_wheel import has_digits, own_wheel
 from nbtf.cli.pyodide_folder import copy_pyodide
 
@@ -115,7 +115,7 @@ def copy_notebooks(contents: Sequence[Lesson], folder: Path) -> None:
             raise CommandError(f"two notebooks are called {relative_path}")
         target.parent.mkdir(parents=True, exist_ok=True)
         notebook = read(path)
-        write(target, in_browser(notebook))
+        write(target, in_browser(notebook), has_lists_of_lines=False)  # JupyterLite shows a list with commas
         copy_images(notebook, path.parent, target.parent, for_page=True)
 
 

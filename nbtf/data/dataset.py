@@ -9,13 +9,13 @@ from typing import Any, NoReturn
 
 from nbtf._ops.structure import flatten
 from nbtf._runtime.tensor import Tensor
-from nbtf._shapes import TensorSpec
+from nbtf._shapes import TensorSpec, TypeSpec
 from nbtf._storage.records import COMPRESSIONS
 from nbtf._types import DTypeLike, as_dtype, int64
 from nbtf.data import combining, sources
 from nbtf.data.elements import announce, is_mapping, is_sequence
 from nbtf.data.pipeline import as_count
-from nbtf.data.specs import SPECS, each
+from nbtf.data.specs import each
 from nbtf.data.stage import Maker, Stage
 from nbtf.data.transformations import Transformations
 from nbtf.errors import InvalidArgumentError
@@ -389,7 +389,7 @@ def _signature(types: Any, shapes: Any, signature: Any) -> Any:
             text = f"The `{name}` argument can not be used together with the `output_signature` argument."
             raise TypeError(text)
     for spec in flatten(signature):
-        if not isinstance(spec, SPECS):
+        if not isinstance(spec, TypeSpec):
             text = "`output_signature` must contain objects that are subclass of `tf.TypeSpec` but found "
             raise TypeError(f"{text}{type(spec)} which is not.")
     return tuple(signature) if signature.__class__ is list else signature

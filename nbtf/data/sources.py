@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from nbtf._graph.handles import CompositeSpec
 from nbtf._ops.ragged_and_sparse.ragged import RaggedTensor
 from nbtf._ops.structure import flatten
 from nbtf._runtime.conversion import as_tensor
@@ -28,7 +29,7 @@ from nbtf.data.elements import (
     wrap_message,
 )
 from nbtf.data.selections import random_words, seed_pair
-from nbtf.data.specs import NoneTensorSpec, RaggedTensorSpec, SparseTensorSpec, row_of, spec_of
+from nbtf.data.specs import row_of, spec_of
 from nbtf.data.stage import INFINITE, UNKNOWN, Columns, Stage
 from nbtf.errors import (
     FailedPreconditionError,
@@ -245,7 +246,7 @@ def _taken_apart(spec: Any, value: Any) -> list[Any] | None:
 
 
 def _as_specified(value: Any, spec: Any) -> Any:
-    if isinstance(spec, RaggedTensorSpec | SparseTensorSpec | NoneTensorSpec):
+    if isinstance(spec, CompositeSpec):
         return value
     if value.__class__ is Tensor:
         tensor = as_element(value)

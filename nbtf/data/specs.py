@@ -115,9 +115,6 @@ class NoneTensorSpec(CompositeSpec):
         return "NoneTensorSpec()"
 
 
-SPECS = TensorSpec | RaggedTensorSpec | SparseTensorSpec | DatasetSpec | NoneTensorSpec
-
-
 def spec_of(element: Any) -> Any:
     """Returns the spec of each value of an element, in the element's structure."""
     return each(_spec_of_leaf, element)

@@ -13,6 +13,7 @@ from importlib import import_module as _import_module
 from types import ModuleType as _ModuleType
 from typing import Any as _Any
 
+from nbtf.keras import border as _border
 from nbtf.keras import catalogue as _catalogue
 
 if _typing.TYPE_CHECKING:  # modules loaded on first use, declared for editors and type checkers
@@ -22,7 +23,6 @@ if _typing.TYPE_CHECKING:  # modules loaded on first use, declared for editors a
     from nbtf.keras import config as config
     from nbtf.keras import constraints as constraints
     from nbtf.keras import datasets as datasets
-    from nbtf.keras import dtype_policies as dtype_policies
     from nbtf.keras import initializers as initializers
     from nbtf.keras import layers as layers
     from nbtf.keras import losses as losses
@@ -54,7 +54,7 @@ __version__ = "3.0.0"
 """The Keras generation that nbtf follows; programs compare with it."""
 
 _LOADED_ON_FIRST_USE = frozenset(
-    "activations backend callbacks config constraints datasets dtype_policies initializers layers losses "
+    "activations backend callbacks config constraints datasets initializers layers losses "
     "metrics mixed_precision models optimizers preprocessing random regularizers saving utils".split()
 )
 
@@ -77,7 +77,7 @@ _FETCHED_ON_FIRST_USE = {
 
 
 _NAMED_IN_FILES = (
-    "activations constraints dtype_policies initializers layers losses metrics models optimizers random regularizers"
+    "activations constraints initializers layers losses metrics models optimizers random regularizers"
 ).split()
 
 
@@ -94,7 +94,7 @@ if not _typing.TYPE_CHECKING:  # a type checker would otherwise assume that ever
             return globals().setdefault(
                 name, getattr(_import_module(f"nbtf.keras.{_FETCHED_ON_FIRST_USE[name]}"), name)
             )
-        raise AttributeError(f"module 'nbtf.keras' has no attribute '{name}'")
+        _border.refuse(__name__, name)
 
     for _name in _NAMED_IN_FILES:
         _catalogue.add_module(f"keras.{_name}", _partial(__getattr__, _name))

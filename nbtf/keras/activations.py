@@ -7,13 +7,13 @@ from typing import Any
 
 from nbtf import nn
 from nbtf._ops.arrays.creation import zeros_like
-from nbtf._ops.math.arithmetic import multiply, negative
+from nbtf._ops.math.arithmetic import multiply
 from nbtf._ops.math.comparison import greater, where
-from nbtf._ops.math.exponentials import exp, expm1
+from nbtf._ops.math.exponentials import exp
 from nbtf._ops.math.exponentials import sigmoid as _sigmoid
 from nbtf._ops.math.exponentials import tanh as _tanh
-from nbtf._ops.math.magnitude import clip_by_value, maximum, minimum
-from nbtf._public import public_names as _public_names
+from nbtf._ops.math.magnitude import clip_by_value
+from nbtf.keras import border as _border
 from nbtf.keras.catalogue import public_functions as _public_functions
 from nbtf.keras.dtypes import as_floats as _as_floats
 from nbtf.keras.registry import deserialized, look_up, serialized
@@ -53,30 +53,15 @@ def leaky_relu(x: Any, negative_slope: float = 0.2) -> Any:
     return nn.leaky_relu(x, negative_slope)
 
 
-def relu6(x: Any) -> Any:
-    """Returns the elements clipped to the range from 0 to 6."""
-    return nn.relu6(x)
-
-
 def softmax(x: Any, axis: int = -1) -> Any:
     """Returns positive numbers that add up to 1 along an axis."""
     return nn.softmax(x, axis=axis)
-
-
-def log_softmax(x: Any, axis: int = -1) -> Any:
-    """Returns the logarithm of `softmax`."""
-    return nn.log_softmax(x, axis=axis)
 
 
 def elu(x: Any, alpha: float = 1.0) -> Any:
     """Returns positive elements unchanged and `alpha * (exp(x) - 1)` for negative ones."""
     activated = nn.elu(x)
     return activated if alpha == 1.0 else where(greater(x, 0.0), activated, multiply(activated, alpha))
-
-
-def celu(x: Any, alpha: float = 1.0) -> Any:
-    """Returns positive elements unchanged and `alpha * (exp(x / alpha) - 1)` for negative ones."""
-    return maximum(x, 0.0) + multiply(expm1(minimum(x, 0.0) / alpha), alpha)
 
 
 def selu(x: Any) -> Any:
@@ -124,29 +109,8 @@ def hard_sigmoid(x: Any) -> Any:
     return nn.relu6(x + 3.0) / 6.0
 
 
-def hard_silu(x: Any) -> Any:
-    """Returns `x * hard_sigmoid(x)`."""
-    return x * hard_sigmoid(x)
-
-
-def hard_tanh(x: Any) -> Any:
-    """Returns the elements clipped to the range from -1 to 1."""
-    return clip_by_value(x, -1.0, 1.0)
-
-
-def log_sigmoid(x: Any) -> Any:
-    """Returns the logarithm of `sigmoid`."""
-    return -nn.softplus(negative(x))
-
-
-def mish(x: Any) -> Any:
-    """Returns `x * tanh(softplus(x))`."""
-    return x * _tanh(nn.softplus(x))
-
-
 _take_symbols(globals())
 swish: Callable[..., Any] = silu
-hard_swish: Callable[..., Any] = hard_silu
 
 _KNOWN: dict[str, Any] = _public_functions(globals())
 
@@ -170,5 +134,4 @@ def deserialize(config: Any, custom_objects: Any = None) -> Any:
     return get(config) if isinstance(config, str) else deserialized(config, custom_objects, _KNOWN)
 
 
-def __dir__() -> list[str]:
-    return _public_names(__name__)
+_border.guard(__name__)

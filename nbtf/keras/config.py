@@ -3,6 +3,7 @@
 from nbtf.debugging import disable_traceback_filtering as disable_traceback_filtering
 from nbtf.debugging import enable_traceback_filtering as enable_traceback_filtering
 from nbtf.debugging import is_traceback_filtering_enabled as is_traceback_filtering_enabled
+from nbtf.keras import border as _border
 from nbtf.keras.dtypes import dtype_policy as dtype_policy
 from nbtf.keras.dtypes import epsilon as epsilon
 from nbtf.keras.dtypes import floatx as floatx
@@ -23,3 +24,6 @@ def image_data_format() -> str:
 
 def enable_unsafe_deserialization() -> None:
     """Does nothing: nbtf never loads code from files."""
+
+
+_border.guard(__name__)

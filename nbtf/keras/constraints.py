@@ -10,7 +10,7 @@ from nbtf._ops.math.comparison import greater_equal
 from nbtf._ops.math.exponentials import sqrt
 from nbtf._ops.math.magnitude import clip_by_value, maximum, square
 from nbtf._ops.reductions.sums import reduce_sum
-from nbtf._public import public_names as _public_names
+from nbtf.keras import border as _border
 from nbtf.keras.configured import Configured
 from nbtf.keras.dtypes import epsilon
 from nbtf.keras.registry import deserialized, look_up, serialized
@@ -44,21 +44,6 @@ class MaxNorm(Constraint):
         return w * (clip_by_value(lengths, 0.0, float(self.max_value)) / (lengths + epsilon()))
 
 
-@dataclass(eq=False, repr=False)
-class MinMaxNorm(Constraint):
-    """Keeps the length of vectors between two limits; `rate` is how far each update moves them there."""
-
-    min_value: float = 0.0
-    max_value: float = 1.0
-    rate: float = 1.0
-    axis: Any = 0
-
-    def __call__(self, w: Any) -> Any:
-        lengths = _lengths(w, self.axis)
-        target_lengths = self.rate * clip_by_value(lengths, float(self.min_value), float(self.max_value))
-        return w * ((target_lengths + (1.0 - self.rate) * lengths) / (lengths + epsilon()))
-
-
 class NonNeg(Constraint):
     """Replaces negative values with 0."""
 
@@ -77,7 +62,6 @@ class UnitNorm(Constraint):
 
 
 max_norm = MaxNorm
-min_max_norm = MinMaxNorm
 non_neg = NonNeg
 unit_norm = UnitNorm
 _KNOWN: dict[str, Any] = {
@@ -100,5 +84,4 @@ def deserialize(config: Any, custom_objects: Any = None) -> Any:
     return deserialized(config, custom_objects, _KNOWN)
 
 
-def __dir__() -> list[str]:
-    return _public_names(__name__)
+_border.guard(__name__)

@@ -11,12 +11,14 @@ from typing import Any
 from nbtf import linalg
 from nbtf._ops.arrays.broadcasting import broadcast_to, reshape
 from nbtf._ops.arrays.creation import constant as _constant
-from nbtf._ops.arrays.creation import fill, ones, zeros
+from nbtf._ops.arrays.creation import fill
+from nbtf._ops.arrays.creation import ones as _ones
+from nbtf._ops.arrays.creation import zeros as _zeros
 from nbtf._ops.math.arithmetic import cast, multiply
 from nbtf._ops.random.stateless import stateless_normal, stateless_truncated_normal, stateless_uniform
-from nbtf._public import public_names as _public_names
 from nbtf._runtime.arguments import check_number, check_text
 from nbtf._runtime.tensor import Tensor
+from nbtf.keras import border as _border
 from nbtf.keras.configured import Configured
 from nbtf.keras.dtypes import standardized
 from nbtf.keras.registry import deserialized, look_up, serialized
@@ -45,14 +47,14 @@ class Zeros(Initializer):
     """Initializes weights to 0."""
 
     def __call__(self, shape: Any, dtype: Any = None) -> Tensor:
-        return zeros(shape, standardized(dtype))
+        return _zeros(shape, standardized(dtype))
 
 
 class Ones(Initializer):
     """Initializes weights to 1."""
 
     def __call__(self, shape: Any, dtype: Any = None) -> Tensor:
-        return ones(shape, standardized(dtype))
+        return _ones(shape, standardized(dtype))
 
 
 @dataclass(eq=False, repr=False)
@@ -74,26 +76,6 @@ class Constant(Initializer):
     def get_config(self) -> dict[str, Any]:
         value = self.value.tolist() if hasattr(self.value, "tolist") else self.value
         return {"value": value}
-
-
-@dataclass(eq=False, repr=False)
-class Identity(Initializer):
-    """Initializes a matrix to a multiple of the identity matrix."""
-
-    gain: float = 1.0
-
-    def __call__(self, shape: Any, dtype: Any = None) -> Tensor:
-        """Returns the scaled identity matrix.
-
-        Raises:
-          ValueError: if `shape` does not have two axes.
-        """
-        if len(shape) != 2:
-            raise ValueError(
-                "Identity matrix initializer can only be used for 2D matrices. "
-                f"Received: shape={tuple(shape)} of rank {len(shape)}."
-            )
-        return multiply(linalg.eye(*shape, dtype=standardized(dtype)), _constant(self.gain, standardized(dtype)))
 
 
 # ---- Random values
@@ -313,10 +295,9 @@ def fans(shape: Sequence[int]) -> tuple[int, int]:
 
 # ---- Lookup by name
 
-zeros_initializer = Zeros
-ones_initializer = Ones
+zeros = zeros_initializer = Zeros
+ones = ones_initializer = Ones
 constant = Constant
-identity = Identity
 orthogonal = Orthogonal
 random_normal = RandomNormal
 random_uniform = RandomUniform
@@ -329,7 +310,6 @@ he_normal = HeNormal
 lecun_uniform = LecunUniform
 lecun_normal = LecunNormal
 OrthogonalInitializer = Orthogonal
-IdentityInitializer = Identity
 
 _KNOWN: dict[str, Any] = {
     **{name: value for name, value in globals().items() if isinstance(value, type) and issubclass(value, Initializer)},
@@ -355,5 +335,4 @@ def deserialize(config: Any, custom_objects: Any = None) -> Any:
     return deserialized(config, custom_objects, _KNOWN)
 
 
-def __dir__() -> list[str]:
-    return _public_names(__name__)
+_border.guard(__name__)

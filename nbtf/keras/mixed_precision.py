@@ -6,6 +6,7 @@ from importlib import import_module as _import_module
 from typing import Any as _Any
 
 from nbtf._public import public_names as _public_names
+from nbtf.keras import border as _border
 from nbtf.keras.dtypes import DTypePolicy as DTypePolicy
 from nbtf.keras.dtypes import dtype_policy as dtype_policy
 from nbtf.keras.dtypes import dtype_policy as global_policy
@@ -20,7 +21,7 @@ __all__ = ["DTypePolicy", "Policy", "dtype_policy", "global_policy", "set_dtype_
 def __getattr__(name: str) -> _Any:
     if name == "LossScaleOptimizer":
         return getattr(_import_module("nbtf.keras.optimizers"), name)
-    raise AttributeError(f"module 'nbtf.keras.mixed_precision' has no attribute '{name}'")
+    _border.refuse(__name__, name)
 
 
 def __dir__() -> list[str]:

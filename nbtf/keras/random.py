@@ -12,11 +12,11 @@ from nbtf._ops.arrays.creation import constant, convert_to_tensor
 from nbtf._ops.math.arithmetic import cast
 from nbtf._ops.math.comparison import greater_equal, where
 from nbtf._ops.random import stateless as _stateless
-from nbtf._public import public_names as _public_names
 from nbtf._runtime.arguments import check_whole
 from nbtf._runtime.context import open_graph
 from nbtf._runtime.conversion import as_tensor
 from nbtf._types import int32
+from nbtf.keras import border as _border
 from nbtf.keras.dtypes import standardized
 
 _DRAWING = new_lock()
@@ -90,19 +90,6 @@ def forget_global_seed() -> None:
     _GLOBAL.clear()
 
 
-def uniform(shape: Any, minval: float = 0.0, maxval: float = 1.0, dtype: Any = None, seed: Any = None) -> Any:
-    """Returns uniformly distributed values between two limits.
-
-    Args:
-      shape: shape of the result.
-      minval: lower limit, inclusive; 0 by default.
-      maxval: upper limit, exclusive; 1 by default.
-      dtype: dtype of the result; `floatx()` by default.
-      seed: a number or a `SeedGenerator`.
-    """
-    return _stateless.stateless_uniform(shape, _pair(seed), minval, maxval, standardized(dtype))
-
-
 def normal(shape: Any, mean: float = 0.0, stddev: float = 1.0, dtype: Any = None, seed: Any = None) -> Any:
     """Returns normally distributed values.
 
@@ -114,32 +101,6 @@ def normal(shape: Any, mean: float = 0.0, stddev: float = 1.0, dtype: Any = None
       seed: a number or a `SeedGenerator`.
     """
     return _stateless.stateless_normal(shape, _pair(seed), mean, stddev, standardized(dtype))
-
-
-def truncated_normal(shape: Any, mean: float = 0.0, stddev: float = 1.0, dtype: Any = None, seed: Any = None) -> Any:
-    """Returns normally distributed values within two standard deviations of the mean.
-
-    Args:
-      shape: shape of the result.
-      mean: mean of the distribution; 0 by default.
-      stddev: standard deviation of the distribution; 1 by default.
-      dtype: dtype of the result; `floatx()` by default.
-      seed: a number or a `SeedGenerator`.
-    """
-    return _stateless.stateless_truncated_normal(shape, _pair(seed), mean, stddev, standardized(dtype))
-
-
-def randint(shape: Any, minval: int, maxval: int, dtype: Any = "int32", seed: Any = None) -> Any:
-    """Returns uniformly distributed integers between two limits.
-
-    Args:
-      shape: shape of the result.
-      minval: lower limit, inclusive.
-      maxval: upper limit, exclusive.
-      dtype: dtype of the result; int32 by default.
-      seed: a number or a `SeedGenerator`.
-    """
-    return _stateless.stateless_uniform(shape, _pair(seed), minval, maxval, standardized(dtype))
 
 
 def dropout(inputs: Any, rate: float, noise_shape: Any = None, seed: Any = None) -> Any:
@@ -161,5 +122,4 @@ def dropout(inputs: Any, rate: float, noise_shape: Any = None, seed: Any = None)
     return where(survives, inputs * (1.0 / (1.0 - rate)), cast(constant(0.0), dtype))
 
 
-def __dir__() -> list[str]:
-    return _public_names(__name__)
+_border.guard(__name__)

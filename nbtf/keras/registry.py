@@ -7,6 +7,7 @@ from typing import Any, TypeVar
 
 from nbtf._runtime.changes import Change, block
 from nbtf.keras import catalogue
+from nbtf.keras.border import advised
 
 T = TypeVar("T")
 
@@ -185,11 +186,12 @@ def _locate(public: Any, name: str) -> Any:
             "Cannot load a lambda: it has no name to be found by, and files contain no code. Define it with `def`, or "
             "pass it as custom_objects={'<lambda>': ...}."
         )
-    raise TypeError(
+    error = TypeError(
         f"Could not locate '{name:.80}'. Make sure custom classes and functions are decorated with "
         f"`@keras.saving.register_keras_serializable()`, or given in `custom_objects`: "
         f"custom_objects={{{name[:80]!r}: ...}}."
     )
+    raise advised(error, name)
 
 
 def look_up(identifier: Any, namespace: Mapping[str, Any], noun: str) -> Any:
@@ -215,7 +217,7 @@ def look_up(identifier: Any, namespace: Mapping[str, Any], noun: str) -> Any:
     if isinstance(value, type):
         value = value()
     if value is None or not callable(value):
-        raise ValueError(f"Could not interpret {noun} identifier: {identifier}")
+        raise advised(ValueError(f"Could not interpret {noun} identifier: {identifier}"), identifier)
     return value
 
 

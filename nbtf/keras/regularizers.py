@@ -5,11 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 from typing import Any
 
-from nbtf import linalg
 from nbtf._ops.math.arithmetic import multiply
 from nbtf._ops.math.magnitude import abs, square
 from nbtf._ops.reductions.sums import reduce_sum
-from nbtf._public import public_names as _public_names
+from nbtf.keras import border as _border
 from nbtf.keras.configured import Configured
 from nbtf.keras.registry import deserialized, look_up, serialized
 
@@ -79,33 +78,6 @@ class L1L2(Regularizer):
         return multiply(reduce_sum(abs(x)), self.l1) + multiply(reduce_sum(square(x)), self.l2)
 
 
-@dataclass(eq=False, repr=False)
-class OrthogonalRegularizer(Regularizer):
-    """Computes a penalty for rows or columns that are not orthogonal.
-
-    Args:
-      factor: factor of the penalty; 0.01 by default.
-      mode: `"rows"` or `"columns"`.
-    """
-
-    factor: float = 0.01
-    mode: str = "rows"
-
-    def __post_init__(self) -> None:
-        if self.mode not in ("rows", "columns"):
-            raise ValueError(
-                f'Invalid value for argument `mode`. Expected one of {{"rows", "columns"}}. Received: mode={self.mode}'
-            )
-
-    def __call__(self, x: Any) -> Any:
-        rows = self.mode == "rows"
-        unit = x / linalg.norm(x, axis=1 if rows else 0, keepdims=True)
-        product = linalg.matmul(unit, unit, transpose_b=True) if rows else linalg.matmul(unit, unit, transpose_a=True)
-        count = x.shape[0 if rows else 1]
-        apart = abs(product) * (1.0 - linalg.eye(count))
-        return reduce_sum(apart) * (0.5 * self.factor / max(1.0, count * (count - 1) / 2.0))
-
-
 def l1_l2(l1: float = 0.0, l2: float = 0.0) -> L1L2:
     """Returns `L1L2(l1, l2)`."""
     return L1L2(l1, l2)
@@ -113,7 +85,6 @@ def l1_l2(l1: float = 0.0, l2: float = 0.0) -> L1L2:
 
 l1 = L1
 l2 = L2
-orthogonal_regularizer = OrthogonalRegularizer
 _KNOWN: dict[str, Any] = {
     "L1": L1,
     "L2": L2,
@@ -121,8 +92,6 @@ _KNOWN: dict[str, Any] = {
     "l1": L1,
     "l2": L2,
     "l1_l2": l1_l2(),
-    "OrthogonalRegularizer": OrthogonalRegularizer,
-    "orthogonal_regularizer": OrthogonalRegularizer,
 }
 
 
@@ -141,5 +110,4 @@ def deserialize(config: Any, custom_objects: Any = None) -> Any:
     return deserialized(config, custom_objects, _KNOWN)
 
 
-def __dir__() -> list[str]:
-    return _public_names(__name__)
+_border.guard(__name__)

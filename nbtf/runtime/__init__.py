@@ -100,6 +100,8 @@ if TYPE_CHECKING:
 version: str = _VERSION
 """nbtf's own version; `tf.__version__` is the TensorFlow version whose behaviour it follows."""
 
+__version__ = version
+
 
 _FETCHED_ON_FIRST_USE = {
     "CardHolder": "nbtf._cluster.look",

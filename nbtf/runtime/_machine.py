@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from time import perf_counter
 
@@ -147,7 +148,9 @@ def _use(machine: Simulated, function: str) -> None:
 
 def _printed_sentence(text: str) -> _Sentence:
     sentence = _Sentence(text)
-    print(sentence)  # noqa: T201  # users must see what is simulated
+    is_script = sys.stdout is sys.__stdout__ and not getattr(sys, "ps1", sys.flags.interactive)
+    stream = sys.stderr if is_script else sys.stdout  # another program may read what a script prints
+    print(sentence, file=stream)  # users must see what is simulated
     return sentence
 
 

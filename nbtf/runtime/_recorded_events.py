@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Collection, Sequence
+from importlib import import_module
 from os import PathLike
 from types import FunctionType
-from typing import Any
+from typing import Any, NoReturn, SupportsIndex
 
 from nbtf._devices.names import short_name
 from nbtf._devices.sites import WORDING
@@ -94,6 +95,30 @@ class RecordedEvents:
         [('first', ('x: float32[]',)), ('arguments', ('x: int32[]',))]
         """
         return list(self._recorder.snapshot(0).traces)
+
+    def to_pandas(self) -> Any:
+        """Returns the events as a pandas DataFrame: a row for each event, with the columns of a CSV export.
+
+        Sizes are in bytes, times in seconds. A column that an event lacks has no value in its row.
+
+        Raises:
+          ModuleNotFoundError: if pandas is not installed.
+
+        >>> with tf.runtime.recording() as record:
+        ...     c = tf.add(1.0, 2.0)
+        >>> frame = record.to_pandas()                            # doctest: +SKIP
+        >>> frame[frame.kind == "executed"].groupby("op").size()  # doctest: +SKIP
+        """
+        columns, rows = sys.modules["nbtf"]._event_rows(self._recorder.snapshot(), WORDING.describe)
+        return import_module("pandas").DataFrame(rows, columns=columns)
+
+    def __reduce_ex__(self, protocol: SupportsIndex) -> NoReturn:
+        """Refuses to be pickled or copied.
+
+        Raises:
+          TypeError: always; the message names what saves a recording.
+        """
+        raise TypeError("A recording cannot be pickled or copied. Save it with record.save('run.nbtf').")
 
     def to_html(self, path: str | PathLike[str]) -> None:
         """Saves the recording as one HTML file, which opens without a kernel, a server or a network.

@@ -12,12 +12,12 @@ from nbtf._graph.function import Function
 from nbtf._locks import new_lock
 from nbtf._ops.trackable import Trackable
 from nbtf._ops.variables.variable import Variable
+from nbtf._storage.latest import check_prefix
 from nbtf._storage.limits import saving
 from nbtf.data import Dataset
 from nbtf.data.iterators import Iterator
 from nbtf.errors import NotFoundError
 from nbtf.keras.saving import arrays
-from nbtf.keras.saving.latest import check_prefix
 from nbtf.keras.variables import Variable as KerasVariable
 from nbtf.train.files import note_latest, path_of, read_graph
 from nbtf.train.load_status import CheckpointLoadStatus, InitializationOnlyStatus
@@ -68,7 +68,7 @@ class Checkpoint(Trackable):
         if root is not None:
             _check("root", root)
         for name, value in kwargs.items():
-            if root is not None and name in dict(children_of(root)):
+            if root is not None and dict(children_of(root)).get(name, value) is not value:
                 raise ValueError(
                     f"Cannot create a Checkpoint with keyword argument {name} if root.{name} already exists."
                 )

@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 
 from nbtf._storage.archives import read_array_specs, read_arrays
+from nbtf._storage.latest import note_latest as note_latest
+from nbtf._storage.latest import read_state
 from nbtf._types import as_dtype
 from nbtf.errors import NotFoundError
 from nbtf.keras.saving import arrays
-from nbtf.keras.saving.latest import note_latest as note_latest
-from nbtf.keras.saving.latest import read_state
 from nbtf.train.object_graph import GRAPH_KEY, Node, from_text
 
 ENDING = ".npz"

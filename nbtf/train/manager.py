@@ -9,7 +9,7 @@ from typing import Any
 
 from nbtf._runtime.attributes import reads
 from nbtf._runtime.logger import get_logger
-from nbtf.keras.saving.latest import check_prefix, note_latest, read_state
+from nbtf._storage.latest import check_prefix, note_latest, read_state
 from nbtf.train.checkpoint import Checkpoint
 from nbtf.train.files import path_of
 

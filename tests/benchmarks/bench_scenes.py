@@ -83,7 +83,7 @@ def measure(program: Callable[[], Iterator[None]], events: int) -> None:
     snapshot, dice = record.snapshot(), random.Random(0)
     answers = RecordingAnswers(snapshot, lambda most: memory_scenes(record, str, snapshot, most), str)
     first = cost(lambda: (timeline(answers.schedule), answers.answer({"what": "scene"})))
-    memory = cost(lambda: answers.answer({"what": "memory"}))
+    memory = cost(lambda: answers.answer({"what": "rest"}))
     duration = answers.schedule.seconds
 
     def zoom() -> Any:

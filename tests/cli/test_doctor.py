@@ -24,6 +24,7 @@ def found(monkeypatch: pytest.MonkeyPatch, packages: Mapping[str, str]) -> dict[
     monkeypatch.setattr(doctor, "real_gpus", lambda environ: ())
     monkeypatch.setattr(doctor, "import_error", lambda package: None)
     monkeypatch.setattr(doctor, "front_end", lambda: ())
+    monkeypatch.setattr(doctor.start_hook, "is_on", lambda: True)
     return {finding.subject: finding for finding in doctor.findings()}
 
 
@@ -71,7 +72,7 @@ def test_doctor_prints_a_line_for_each_and_imports_no_cupy(
     cli.main(["doctor"])
     lines = capsys.readouterr().out.splitlines()
 
-    assert 3 + len(doctor.LAB_PACKAGES) + len(EXTENSIONS) + 1 + len(OTHER_LIBRARIES) == len(lines)
+    assert 4 + len(doctor.LAB_PACKAGES) + len(EXTENSIONS) + 1 + len(OTHER_LIBRARIES) == len(lines)
     assert {"ok", "missing", "wrong", "note"} >= {line.split()[0] for line in lines}
     assert "cupy" not in sys.modules
 

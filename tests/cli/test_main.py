@@ -35,6 +35,37 @@ def test_command_that_is_not_there_is_refused(words: list[str], capsys: pytest.C
     assert "usage: nbtf" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    ("words", "usage", "suggestion"),
+    [
+        (["devises"], "usage: nbtf [", "unknown command 'devises'. Did you mean devices?"),
+        (["notebooks", "chek", "."], "usage: nbtf notebooks [", "unknown command 'chek'. Did you mean check?"),
+        (["devices", "--jsn"], "usage: nbtf devices [", "unrecognized arguments: --jsn. Did you mean --json?"),
+        (["notebooks", "check", ".", "--tolerence=1"], "usage: nbtf notebooks check [", "Did you mean --tolerance?"),
+        (["devices", "qqqq"], "usage: nbtf devices [", "unrecognized arguments: qqqq\n"),
+    ],
+)
+def test_a_wrong_name_is_answered_with_the_closest_one(
+    words: list[str], usage: str, suggestion: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as end:
+        cli.main(words)
+
+    shown = capsys.readouterr().err
+    assert (end.value.code, shown[: len(usage)]) == (2, usage)
+    assert suggestion in shown
+
+
+def test_the_checker_alone_has_no_options_for_devices(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as end:
+        cli.check(["--help"])
+
+    shown = capsys.readouterr().out
+    assert end.value.code == 0
+    assert "nbtf-check" in shown
+    assert [word for word in ("TensorFlow", "tensorflow", "GPU", "gpus") if word in shown] == []
+
+
 def test_the_name_alone_is_answered_with_all_commands(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         cli.main([])

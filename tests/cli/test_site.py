@@ -15,6 +15,7 @@ from nbtf._install import pip_install
 from nbtf.cli import command_error, site
 from nbtf.cli.command_error import CommandError
 from nbtf.cli.lab import Lesson
+from tests.cli.checking.cells import cell, result, save, stream
 
 
 @pytest.fixture
@@ -53,6 +54,17 @@ def test_lessons_and_wheels_are_where_jupyterlite_looks(built: Path, lesson: Pat
     assert ["my lesson.ipynb"] == [path.name for path in (built / "contents").iterdir()]
     assert 2 == len(list((built / "wheels").iterdir()))
     assert {"disablePyPIFallback": False} == settings(built)
+
+
+def test_stored_outputs_are_one_text_as_a_page_shows_them(tmp_path: Path) -> None:
+    table = "a  b\n1  2\n3  4"
+    original = save(tmp_path / "a.ipynb", cell("1", result(table), stream("x\ny\n")))
+
+    site.copy_notebooks([Lesson(original, "a.ipynb")], tmp_path / "contents")
+
+    copied = json.loads((tmp_path / "contents" / "a.ipynb").read_text(encoding="utf-8"))
+    first, second = copied["cells"][0]["outputs"]
+    assert (first["data"]["text/plain"], second["text"]) == (table, "x\ny\n")
 
 
 def test_root_leads_to_the_first_lesson(built: Path, lesson: Path, tmp_path: Path) -> None:

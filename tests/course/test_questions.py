@@ -89,7 +89,7 @@ def test_the_answer_is_folded_and_is_the_right_one(path: Path, language: str) ->
 def test_no_choice_is_recorded(path: Path) -> None:
     recorded = ["".join(output.text for output in choice.outputs) for _, choice, *_ in questions(cells_of(path))]
 
-    assert [text for text in recorded if not text.startswith("Not yet: choose ")] == []
+    assert [text for text in recorded if not text.startswith("Your prediction: ")] == []
 
 
 def test_each_question_is_asked_once() -> None:

@@ -38,6 +38,7 @@ PLUGIN = [] if entry_points(group="pytest11", name="nbtf") else ["-p", "nbtf.cli
 
 PROGRAMS = {
     "nbtf": ["-c", "import sys; from nbtf.cli import main; sys.exit(main())"],
+    "nbtf-check": ["-c", "import sys; from nbtf.cli import check; sys.exit(check())"],
     "pytest": ["-m", "pytest", *STRICT, *PLUGIN],
 }
 
@@ -102,6 +103,7 @@ def lesson(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "pyproject.toml").write_text(PROJECT, encoding="utf-8")
     shutil.copy(SAMPLE, tmp_path)
     (tmp_path / "train.log").write_text(LOG, encoding="utf-8")
+    (tmp_path / "train.py").write_text("import nbtf as tf\n\ntf.ones([2])\n", encoding="utf-8")
     for name, device_name in (("yesterday", "GPU:0"), ("today", "CPU:0")):
         save_recording(tmp_path / f"{name}.nbtf", device_name)
     monkeypatch.chdir(tmp_path)

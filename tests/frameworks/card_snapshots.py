@@ -33,7 +33,7 @@ class CardAllocator(WatchedAllocator):
     """An allocator that records its history as PyTorch does."""
 
     def record(self, frames: Callable[[], Frames]) -> None:
-        self._frames, self.trace, self._owners = frames, list[dict[str, Any]](), dict[int, Frames]()
+        self._frames, self.entries, self._owners = frames, list[dict[str, Any]](), dict[int, Frames]()
 
     def allocate(self, nbytes: int, stream: int = 0, label: Any = None) -> Any:
         before = self._segments()
@@ -41,17 +41,17 @@ class CardAllocator(WatchedAllocator):
         frames = self._frames()
         after = self._segments()
         for address in before.keys() - after.keys():
-            self._record("segment_free", address, before[address]["total_size"], frames)
+            self._add_entry("segment_free", address, before[address]["total_size"], frames)
         for address in after.keys() - before.keys():
-            self._record("segment_alloc", address, after[address]["total_size"], frames)
+            self._add_entry("segment_alloc", address, after[address]["total_size"], frames)
         if allocation is not None:
-            self._record("alloc", allocation.address, nbytes, frames)
+            self._add_entry("alloc", allocation.address, nbytes, frames)
             self._owners[allocation.address] = frames
         return allocation
 
     def _end_use(self, death: Any, block: Any) -> None:
         for action in ("free_requested", "free_completed"):
-            self._record(action, block.address, block.requested, [])
+            self._add_entry(action, block.address, block.requested, [])
         super()._end_use(death, block)
 
     def segments(self) -> list[dict[str, Any]]:
@@ -64,9 +64,9 @@ class CardAllocator(WatchedAllocator):
     def _segments(self) -> dict[int, dict[str, Any]]:
         return {segment["address"]: segment for segment in self.snapshot()}
 
-    def _record(self, action: str, address: int, size: int, frames: Frames) -> None:
-        time = 1_700_000_000_000_000 + len(self.trace)
-        self.trace.append(
+    def _add_entry(self, action: str, address: int, size: int, frames: Frames) -> None:
+        time = 1_700_000_000_000_000 + len(self.entries)
+        self.entries.append(
             {"action": action, "addr": address, "size": size, "stream": 0, "time_us": time, "frames": frames}
         )
 
@@ -99,7 +99,7 @@ class CardProgram(Program):
         allocators: Any = self._machine.allocators
         self._written = {
             "segments": [segment for allocator in allocators for segment in allocator.segments()],
-            "device_traces": [allocator.trace for allocator in allocators],
+            "device_traces": [allocator.entries for allocator in allocators],
             "allocator_settings": {"PYTORCH_CUDA_ALLOC_CONF": "", "expandable_segments": False},
         }
         return ends

@@ -60,7 +60,7 @@ def test_a_cell_is_predicted_and_not_run(shell: Any, capsys: pytest.CaptureFixtu
     assert answer["batch"]["value"] == 16
     assert [row["batch"] for row in answer["batch"]["rows"]] == [8]
     text = repr(result.result)
-    assert "cell 2 fits on an NVIDIA A100-SXM4-40GB (simulated, 40 GiB (42,949,672,960 B))" in text
+    assert "cell 2 fits on an NVIDIA A100-SXM4-40GB (simulated, 39.4 GiB (42,294,312,960 B))" in text
     assert "Modelled: CUDA's context" in text
     assert "<table>" in result.result._repr_html_()
 
@@ -76,7 +76,9 @@ def test_a_notebook_is_predicted(notebook: Path, capsys: pytest.CaptureFixture[s
 
     printed = capsys.readouterr().out
     assert status == 0
-    assert printed.startswith("training.ipynb fits on a Tesla T4 (simulated, 15 GiB (16,106,127,360 B)): it allocates")
+    assert printed.startswith(
+        "training.ipynb fits on a Tesla T4 (simulated, 14.6 GiB (15,655,239,680 B)): it allocates"
+    )
     assert "The peak is reached in cell 2, line 5: optimizer.step()" in printed
 
 

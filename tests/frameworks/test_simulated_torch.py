@@ -42,7 +42,7 @@ def test_torch_cuda_tells_of_the_cards() -> None:
     properties = torch.cuda.get_device_properties(3)
 
     assert (True, 4) == (torch.cuda.is_available(), torch.cuda.device_count())
-    assert ("NVIDIA A100-SXM4-80GB (simulated)", 80 << 30) == (properties.name, properties.total_memory)
+    assert ("NVIDIA A100-SXM4-80GB (simulated)", "79.15") == (properties.name, f"{properties.total_memory / 2**30:.2f}")
 
 
 @pytest.mark.parametrize("name", ["SGD", "Adam", "AdamW", "RMSprop"])
@@ -129,6 +129,15 @@ def test_what_is_new_is_not_taken_for_what_was_before() -> None:
     assert [1000.0] * 50 == [torch.ones(1000, device="cuda").sum().item() for _ in range(50)]
 
 
+def test_new_devices_begin_with_the_first_as_the_current_one() -> None:
+    torch.cuda.set_device(1)
+    tf.runtime.restart()
+    tf.runtime.simulate_gpus(2, frameworks="torch")
+
+    assert 0 == torch.cuda.current_device()
+    assert "cuda:0" == str(torch.ones(1, device="cuda").device) == str(torch.ones(1).cuda().device)
+
+
 @pytest.mark.parametrize(("size", "words"), [(1 << 38, "GPU 0 has a total capacity"), (1 << 33, "this computer")])
 def test_too_large_a_result_says_whether_the_card_or_the_computer_is_full(size: int, words: str) -> None:
     text = f"[enforce fail at alloc_cpu.cpp:127] err == 0. DefaultCPUAllocator: you tried to allocate {size} bytes."
@@ -137,6 +146,35 @@ def test_too_large_a_result_says_whether_the_card_or_the_computer_is_full(size: 
 
     with pytest.raises(torch.OutOfMemoryError, match=words):
         SWITCH.installation.machine.check_computer(RuntimeError(text), 0, "aten::mm")
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda small, host: torch.empty(40 << 20, dtype=torch.uint8, device="cuda"),
+        lambda small, host: torch.randn(10 << 20, device="cuda"),
+        lambda small, host: host.cuda(),
+        lambda small, host: small.repeat(10 << 20),
+        lambda small, host: small.expand(20 << 20) + 1,
+        lambda small, host: torch.cat([small.expand(20 << 20)] * 2),
+        lambda small, host: small.new_zeros(1).resize_(10 << 20),
+    ],
+)
+def test_a_tensor_that_only_the_computer_lacks_memory_for_reserves_nothing(
+    make: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from nbtf._frameworks.torch.simulation import machine
+
+    small, host = torch.zeros(1, device="cuda"), torch.zeros(10 << 20)
+    reserved, free = torch.cuda.memory_reserved(), torch.cuda.mem_get_info()
+    monkeypatch.setattr(machine, "available_bytes", lambda: 20 << 20)
+
+    with pytest.raises(torch.OutOfMemoryError, match=r"this computer, which simulates it, has only 20\.00 MiB left"):
+        make(small, host)
+    with pytest.raises(torch.OutOfMemoryError, match="GPU 0 has a total capacity of"):
+        torch.empty(1 << 40, dtype=torch.uint8, device="cuda")
+
+    assert (reserved, free) == (torch.cuda.memory_reserved(), torch.cuda.mem_get_info())
 
 
 def test_a_backward_pass_calls_nothing_back_that_would_lose_an_interrupt() -> None:

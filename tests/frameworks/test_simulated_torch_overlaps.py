@@ -126,3 +126,19 @@ def test_deterministic_ops_run_as_ever(number: int) -> None:
     torch.use_deterministic_algorithms(True)
 
     assert DETERMINISTIC[number]().is_cuda
+
+
+@pytest.mark.filterwarnings("ignore:An output with one or more elements was resized")
+def test_an_output_of_the_right_shape_keeps_its_memory_if_another_output_is_resized() -> None:
+    results: list[list[Any]] = []
+    for device in ("cpu", "cuda"):
+        values = torch.linspace(-2, 2, 6).to(device)
+        whole, wrong = torch.zeros(2, 6, device=device), torch.zeros(3, device=device)
+
+        torch.ops.aten.log_sigmoid_forward.output(values, output=whole[1], buffer=wrong)
+        torch.max(values.view(2, 3), 1, out=(whole[0, :2], wrong.long()))
+        with pytest.raises(RuntimeError, match="more than one element"):
+            torch._C._nn.log_sigmoid(values, out=torch.zeros((), device=device).expand(6))
+        results.append(whole.tolist())
+
+    assert results[0] == results[1]

@@ -52,7 +52,6 @@ NAMESPACES = (
 LEFT_OUT = {
     "config.set_logical_device_configuration": "changes the devices of the calls after it",
     "keras.backend.clear_session": "forgets what other calls made",
-    "keras.utils.get_file": "asks the network",
     "dynamic_partition": "makes as many results as are asked for, until memory ends",
     "test.main": "ends the process, as `unittest.main` does",
     "runtime.observe": "a made-up observer warns in every later op",

@@ -31,7 +31,7 @@ MODULES: list[Json] = [
 NAMES: list[Json] = [
     *("system", "Popen", "eval", "exec", "open", "write", "import_module", "save", "load", "breakpoint", "exit"),
     *("save_model", "load_model", "deserialize", "deserialized", "looked_up", "get", "Input", "clone_model", "find_op"),
-    *("CSVLogger", "BackupAndRestore", "ModelCheckpoint", "Lambda", "Operator", "function", "<lambda>", "Variable"),
+    *("CSVLogger", "ModelCheckpoint", "Lambda", "Operator", "function", "<lambda>", "Variable"),
     *("__class__", "__init__", "__init__.__globals__", "Layer.__subclasses__", "os.system", "limits.io.write_file"),
     *("_KNOWN", "type", "object", "dict", "Line", "Line.limits", "Reader", "PrintV2", "__keras_tensor__", "__slice__"),
     *("", None, 7, ["Dense"]),

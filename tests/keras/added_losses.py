@@ -75,7 +75,6 @@ def layers_of(tf: Any) -> dict[str, Callable[[], Any]]:
         "several": Several,
         "inside": Inside,
         "activity_regularizer": lambda: layers.Dense(3, kernel_initializer="ones", activity_regularizer="l2"),
-        "ActivityRegularization": lambda: layers.ActivityRegularization(l2=0.1),
         "kernel_regularizer": lambda: layers.Dense(3, kernel_initializer="ones", kernel_regularizer="l2"),
         "gamma_regularizer": lambda: layers.BatchNormalization(gamma_regularizer="l2"),
     }

@@ -11,7 +11,7 @@ backend = tf.keras.backend
 X = np.array([[1.0, 2.0], [3.0, 6.0]], np.float32)
 
 
-@pytest.mark.parametrize("name", ["sum", "mean", "std", "var", "max", "min", "prod"])
+@pytest.mark.parametrize("name", ["sum", "mean", "std", "var", "max", "min"])
 def test_reductions_take_an_axis(name: str) -> None:
     assert getattr(backend, name)(X, axis=1).numpy() == pytest.approx(getattr(np, name)(X, axis=1))
 
@@ -25,22 +25,15 @@ def test_the_root_of_a_negative_number_is_zero() -> None:
 
 
 def test_values_go_into_variables_and_out_again() -> None:
-    v = backend.variable([1.0, 2.0])
+    v = tf.Variable([1.0, 2.0])
     backend.set_value(v, [3.0, 4.0])
 
     assert backend.get_value(v).tolist() == [3.0, 4.0]
-    assert (backend.int_shape(v), backend.ndim(v), backend.dtype(v)) == ((2,), 1, "float32")
-
-
-def test_cross_entropies_are_those_of_losses() -> None:
-    target, output = tf.constant([[1.0, 0.0]]), tf.constant([[0.8, 0.2]])
-
-    assert backend.binary_crossentropy(target, output).numpy() == pytest.approx(-np.log([[0.8, 0.8]]))
-    assert backend.categorical_crossentropy(target, output).numpy() == pytest.approx(-np.log([0.8]))
+    assert backend.int_shape(v) == (2,)
 
 
 @pytest.mark.parametrize(
-    "name", [name for name in dir(backend) if name[0] != "_" and name not in ("functions", "annotations")]
+    "name", [name for name in dir(backend) if name[0] != "_" and name not in ("annotations", "math")]
 )
 def test_every_name_is_a_function(name: str) -> None:
     assert callable(getattr(backend, name))

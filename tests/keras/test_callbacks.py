@@ -260,22 +260,6 @@ def test_results_are_written_as_a_table(tmp_path: Path) -> None:
     assert lines[1].startswith("0,0.")
 
 
-def test_training_goes_on_where_it_was_ended(tmp_path: Path) -> None:
-    class Ends(callbacks.Callback):
-        def on_epoch_begin(self, epoch: int, logs: Any = None) -> None:
-            if epoch == 2:
-                raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        model().fit(X, Y, epochs=4, verbose=0, callbacks=[callbacks.BackupAndRestore(tmp_path), Ends()])
-    made, whole = model(), model()
-    history = made.fit(X, Y, epochs=4, shuffle=False, verbose=0, callbacks=[callbacks.BackupAndRestore(tmp_path)])
-    whole.fit(X, Y, epochs=4, shuffle=False, verbose=0)
-
-    assert (history.epoch, list(tmp_path.iterdir())) == ([2, 3], [])
-    np.testing.assert_allclose(made.get_weights()[0], whole.get_weights()[0], rtol=1e-5)
-
-
 # What is written
 
 

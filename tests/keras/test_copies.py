@@ -20,8 +20,7 @@ FORMULAS: dict[str, Callable[[], Any]] = {
     "momentum": lambda: optimizers.SGD(0.1, momentum=0.9, nesterov=True),
     "adam": lambda: optimizers.Adam(0.1, amsgrad=True),
     "adamw": lambda: optimizers.AdamW(0.1, weight_decay=0.1),
-    "clipped averages": lambda: optimizers.RMSprop(0.1, global_clipnorm=0.1, use_ema=True),
-    "accumulated": lambda: optimizers.SGD(0.1, gradient_accumulation_steps=2),
+    "clipped": lambda: optimizers.RMSprop(0.1, global_clipnorm=0.1),
 }
 
 

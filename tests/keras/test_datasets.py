@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from nbtf.keras.datasets import cifar10, digits, imdb, mnist
+from nbtf.keras.datasets import cifar10, digits, mnist
 
 
 @pytest.fixture(autouse=True)
@@ -51,8 +51,3 @@ def test_digits_need_no_file() -> None:
 
     assert (x_train.shape, x_test.shape, x_train.dtype) == ((1437, 8, 8), (360, 8, 8), np.uint8)
     assert np.bincount(y_train).min() > 120
-
-
-def test_pickled_objects_are_not_read() -> None:
-    with pytest.raises(NotImplementedError, match="pickled Python objects"):
-        imdb.load_data()

@@ -83,13 +83,6 @@ def test_what_get_config_says_makes_the_same_loss(name: str) -> None:
     assert (type(again), again.get_config()) == (type(loss), loss.get_config())
 
 
-def test_focal_losses_count_easy_examples_less() -> None:
-    easy, hard = losses.BinaryFocalCrossentropy(), losses.BinaryCrossentropy()
-    ratios = [float(easy([[1.0]], [[p]])) / float(hard([[1.0]], [[p]])) for p in (0.9, 0.1)]
-
-    np.testing.assert_allclose(ratios, [0.1**2, 0.9**2], rtol=1e-4)
-
-
 @pytest.mark.parametrize(
     ("name", "formula"),
     [
@@ -98,10 +91,7 @@ def test_focal_losses_count_easy_examples_less() -> None:
         ("sigmoid", lambda x: 1 / (1 + math.exp(-x))),
         ("hard_sigmoid", lambda x: min(1, max(0, x / 6 + 0.5))),
         ("silu", lambda x: x / (1 + math.exp(-x))),
-        ("mish", lambda x: x * math.tanh(math.log1p(math.exp(x)))),
         ("exponential", math.exp),
-        ("log_sigmoid", lambda x: -math.log1p(math.exp(-x))),
-        ("celu", lambda x: x if x > 0 else math.expm1(x)),
     ],
 )
 def test_activations_are_found_by_name(name: str, formula: Any) -> None:

@@ -49,7 +49,7 @@ def test_models_and_input_are_in_their_old_places() -> None:
     assert tf.keras.layers.Input is tf.keras.Input
 
 
-@pytest.mark.parametrize("name", ["config", "dtype_policies", "mixed_precision", "models", "random"])
+@pytest.mark.parametrize("name", ["config", "mixed_precision", "models", "random"])
 def test_namespace_can_be_imported(name: str) -> None:
     assert importlib.import_module(f"nbtf.keras.{name}") is getattr(tf.keras, name)
 

@@ -31,7 +31,6 @@ TARGETS: dict[str, tuple[str, ...]] = {
     "nbtf/_storage/folders.py": _STORAGE,
     "nbtf/_storage/manifest.py": _STORAGE,
     "nbtf/_storage/packing.py": _STORAGE,
-    "nbtf/keras/optimizers/averages.py": _OPTIMIZERS,
     "nbtf/keras/optimizers/formulas.py": _OPTIMIZERS,
     "nbtf/keras/optimizers/loss_scale.py": _OPTIMIZERS,
     "nbtf/keras/optimizers/optimizer.py": (*_OPTIMIZERS, "tests/compat/train/test_optimizers.py"),

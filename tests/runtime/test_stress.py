@@ -229,7 +229,7 @@ def test_tensor_that_only_the_card_could_hold_is_refused_and_the_process_lives()
         env={**os.environ, "OPENBLAS_NUM_THREADS": "1"},  # its threads take address space, too
     )
 
-    _, first, second, cpu, numpy, alive = ran.stdout.splitlines()
+    first, second, cpu, numpy, alive = ran.stdout.splitlines()
     assert f"OOM when allocating tensor with shape[4026531840] and type float on {LOCAL}GPU:0 by allocator" in first
     assert second.startswith("15 GiB requested: simulated GPU:0 has 15.5 GiB free, this computer 0.")
     assert f"OOM when allocating tensor with shape[4026531840] and type float on {LOCAL}CPU:0 by allocator cpu" in cpu

@@ -49,12 +49,12 @@ class RecordingAllocator(CachingAllocator):
 
     def __init__(self, total: int, settings: AllocatorSettings) -> None:
         super().__init__(total, settings)
-        self.history: list[tuple[int, int, int, int, int]] = []
+        self.actions: list[tuple[int, int, int, int, int]] = []
         self.stack = 0
         self.stream = 0
 
     def record(self, action: int, address: int, size: int, stream: int) -> None:
-        self.history.append((action, address, size, stream, self.stack))
+        self.actions.append((action, address, size, stream, self.stack))
 
     def _new_addresses(self, nbytes: int) -> int:
         address = super()._new_addresses(nbytes)
@@ -122,7 +122,7 @@ def run(
     held: dict[int, Allocation] = {}
     done: list[tuple[int, tuple[Any, ...]]] = []
     for number in range(steps):
-        chance, before = draw.random(), len(allocator.history)
+        chance, before = draw.random(), len(allocator.actions)
         allocator.stack = draw.randrange(LINES)
         if chance < 0.55:
             size = draw.choice(
@@ -152,7 +152,7 @@ def run(
 
 
 def _snapshot(allocator: RecordingAllocator, text: str) -> MemorySnapshot:
-    columns = np.array(allocator.history, np.int64).reshape(-1, 5).T
+    columns = np.array(allocator.actions, np.int64).reshape(-1, 5).T
     action, address, size, stream, stack = columns
     trace = Trace(0, action.astype(np.uint8), address, size, stream, np.arange(len(action)), stack.astype(np.int32))
     segments = [

@@ -39,7 +39,6 @@ ALLOWED = {
     ("nbtf/_storage/records.py", "gzip.GzipFile"): "gets an open file",
     ("nbtf/_traces/json_stream.py", "gzip.GzipFile"): "gets an open file",
     ("nbtf/_cluster/processes.py", "os.open"): "opens the null device for writing",
-    ("nbtf/keras/utils/images.py", "image.open"): "gets an open file",
     ("nbtf/keras/datasets/fashion_mnist.py", "gzip.open"): "gets an open file",
     ("nbtf/cli/checking/pictures.py", "open"): "gets bytes",
     ("nbtf/cli/own_wheel.py", "zipfile.ZipFile"): "writes a draft",

@@ -289,10 +289,6 @@ def compiled_model(random: Random) -> Any:
 def lookup(random: Random) -> Any:
     words: Any = list({text(random) for _ in range(random.choice([0, 1, 5, 400]))})
     masks = {"mask_token": random.choice([None, "", "a"]), "num_oov_indices": random.choice([0, 1, 2])}
-    if random.random() < 0.3:
-        numbers = list({random.choice([0, -1, 5, 2**40, 2**62]) for _ in range(4)})
-        inner = keras.layers.IntegerLookup(vocabulary=numbers, num_oov_indices=1)
-        return keras.Sequential([keras.Input((), dtype="int64"), inner])
     inner = keras.layers.StringLookup(vocabulary=words or None, **masks)
     return keras.Sequential([keras.Input((), dtype="string"), inner])
 
@@ -321,28 +317,6 @@ def by_weights(model: Any) -> Saved:
         return compared([as_array(w) for w in model.get_weights()], [as_array(w) for w in other.get_weights()])
 
     return Saved(lambda folder: model.save_weights(folder / "w.weights.h5"), difference)
-
-
-def by_backup(model: Any, epoch: int) -> Saved:
-    if not getattr(model, "compiled", False):
-        model.compile("sgd", "mse")
-    model.fit(np.zeros((2, model.inputs[0].shape[1])), np.zeros((2, model.outputs[0].shape[1])), verbose=0)
-    settings = model.get_compile_config()
-
-    def save(folder: Path) -> None:
-        callback = keras.callbacks.BackupAndRestore(folder)
-        callback.set_model(model)
-        callback.on_epoch_end(epoch)
-
-    def difference(folder: Path) -> str:
-        other = keras.models.clone_model(model)
-        other.compile_from_config(settings)
-        callback = keras.callbacks.BackupAndRestore(folder)
-        callback.set_model(other)
-        callback.on_train_begin()
-        return compared([as_array(w) for w in model.get_weights()], [as_array(w) for w in other.get_weights()])
-
-    return Saved(save, difference)
 
 
 def small_model() -> Any:
@@ -377,10 +351,5 @@ SUBJECTS = {
         Subject("model in a folder", lambda: by_model(small_model(), "m"), lambda r: by_model(compiled_model(r), "m")),
         Subject("lookup", lambda: by_model(small_model(), "m.keras"), lambda r: by_model(lookup(r), "m.keras")),
         Subject("weights", lambda: by_weights(small_model()), lambda r: by_weights(compiled_model(r))),
-        Subject(
-            "backup",
-            lambda: by_backup(small_model(), 1),
-            lambda r: by_backup(compiled_model(r), r.choice([0, 5, 2**40])),
-        ),
     )
 }

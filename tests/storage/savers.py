@@ -7,7 +7,6 @@ import hashlib
 import io
 import json
 import os
-import re
 from argparse import Namespace
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -104,21 +103,6 @@ def by_model_checkpoint(folder: Path, number: int) -> None:
     callback.set_model(model(number))
     callback.on_epoch_begin(0)
     callback.on_epoch_end(0, {})
-
-
-def by_backup(folder: Path, number: int) -> None:
-    callback = callbacks.BackupAndRestore(folder)
-    callback.set_model(model(number))
-    callback.on_epoch_end(number)
-
-
-def of_backup(folder: Path) -> float:
-    restored = model(0)
-    callback = callbacks.BackupAndRestore(folder)
-    callback.set_model(restored)
-    callback.on_train_begin()
-    assert number_of(restored.get_weights()) == restored.__dict__["_initial_epoch"] - 1
-    return number_of(restored.get_weights())
 
 
 def by_csv(append: bool) -> Callable[[Path, int], None]:
@@ -311,7 +295,9 @@ def record(folder: Path) -> None:
 def check(*options: str) -> Callable[[Path], None]:
     """Returns a check of a notebook in which a cell prints something new."""
 
-    def check_all(paths: list[Path], plan: object, at_once: int, tell: Callable[[NotebookVerdict], None]) -> Any:
+    def check_all(
+        paths: list[Path], plan: object, at_once: int, tell: Callable[[NotebookVerdict], None], is_fail_fast: bool
+    ) -> Any:
         executed = read(paths[0])
         execute(executed, paths[0].parent, None)
         cell = CellVerdict(1, 1, "1 + 1", State.DIFFERS, ["+ 2"], printed=executed.cells[1].outputs)
@@ -457,20 +443,9 @@ SAVERS = (
         lambda f: number_of([tf.saved_model.load(f / "s").values.numpy()]),
     ),
     in_versions("model checkpoint", by_model_checkpoint, lambda f: of_model(f / "inner" / "best.keras")),
-    in_versions("backup", by_backup, of_backup),
     in_versions("table", by_csv(append=False), of_text("log.csv")),
     in_versions("table that grows", by_csv(append=True), of_text("log.csv")),
     in_versions("notes for TensorBoard", by_summary, of_summaries),
-    in_versions(
-        "drawing",
-        lambda f, n: keras.utils.plot_model(model(n), f / "m.dot", rankdir="TL"[n - 1] + "BR"[n - 1]),
-        lambda f: re.sub(r"_\d+", "", (f / "m.dot").read_text()),
-    ),
-    in_versions(
-        "picture",
-        lambda f, n: keras.utils.save_img(f / "p.png", np.arange(12 * n).reshape(2, 2 * n, 3)),
-        lambda f: keras.utils.load_img(f / "p.png").size,
-    ),
     in_versions(
         "written checkpoint",
         lambda f, n: tf.train.Checkpoint(module=Values(n)).write(f / "c"),

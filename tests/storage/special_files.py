@@ -23,7 +23,7 @@ from nbtf._as_tensorflow.presentation import present_as_tensorflow
 from nbtf._storage import reading
 from nbtf.cli.checking.settings import read_settings
 from nbtf.keras.datasets import cifar10, fashion_mnist, mnist
-from tests.storage.savers import SAVERS, CommandFailedError, command, model, notebook, of_backup
+from tests.storage.savers import SAVERS, CommandFailedError, command, model, notebook
 
 keras = tf.keras
 _SAVER_OF = {saver.name: saver for saver in SAVERS}
@@ -229,7 +229,6 @@ READERS = (
         f"s/{_MANIFEST}",
         lambda f: tf.saved_model.contains_saved_model(f / "s"),
     ),
-    FileReader("backup", _saved("backup"), "latest.npz", of_backup),
     FileReader("written checkpoint", _saved("written checkpoint"), "c.npz", _loaded("written checkpoint")),
     FileReader("variables", _saved("written checkpoint"), "c.npz", lambda f: tf.train.list_variables(f / "c")),
     FileReader("state", _saved("checkpoint"), _STATE, lambda f: tf.train.latest_checkpoint(f)),
@@ -252,7 +251,6 @@ READERS = (
     FileReader(
         "copied file", _write("text", b"a\n"), "text", lambda f: tf.compat.v1.gfile.Copy(f / "text", f / "copy")
     ),
-    FileReader("picture", _saved("picture"), "p.png", lambda f: keras.utils.load_img(f / "p.png")),
     FileReader(
         "mnist",
         _write("datasets/mnist.npz", _npz(x_train=[1], y_train=[1], x_test=[1], y_test=[1])),

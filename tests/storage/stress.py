@@ -28,8 +28,8 @@ from nbtf._storage.drafts import sweep
 from tests.storage.savers import SAVERS, Saver, remains
 
 BY_NAME = {saver.name: saver for saver in SAVERS}
-KILLED = ("weights", "model in a file", "model in a folder", "saved model", "backup", "managed checkpoint")
-SHARED = ("weights", "model in a file", "model in a folder", "saved model", "backup", "checkpoint")
+KILLED = ("weights", "model in a file", "model in a folder", "saved model", "managed checkpoint")
+SHARED = ("weights", "model in a file", "model in a folder", "saved model", "checkpoint")
 """Without the managed checkpoint: as in TensorFlow, a manager deletes files that it has not saved itself."""
 
 LONGEST_SECONDS = 0.05

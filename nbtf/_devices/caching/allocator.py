@@ -11,6 +11,7 @@ from nbtf._devices.base import Piece
 from nbtf._devices.bfc.pool import Driver
 from nbtf._devices.caching import statistics as count
 from nbtf._devices.caching.blocks import MIN_BLOCK, SMALL, Allocation, Block, Death, Pool, rounded, segment_size
+from nbtf._devices.caching.history import History
 from nbtf._devices.caching.report import MemoryFigures, OutOfDeviceMemory, segments_of
 from nbtf._devices.caching.settings import AllocatorSettings
 from nbtf._devices.caching.statistics import flat
@@ -169,7 +170,23 @@ class CachingAllocator(TellingSegments):
             self._do_frees()
             free = [entry[-1] for pool in (self._small, self._large) for entry in pool.blocks]
             blocks = [block for block in self._held if block.allocated]
-            return segments_of([*free, *blocks, *self._waiting], self.device)
+            frames = None if self.history is None else self.history.frames_at
+            return segments_of([*free, *blocks, *self._waiting], self.device, frames)
+
+    def record_history(self, history: History | None) -> None:
+        """Starts a history, or stops recording if it is None; the events of a stopped history can still be read."""
+        with self._lock:
+            self._do_frees()
+            if history is not None:
+                self.history = history
+            elif self.history is not None:
+                self.history.is_recording = False
+
+    def trace(self) -> list[dict[str, Any]]:
+        """Returns the recorded events, in the format of `device_traces` in a snapshot."""
+        with self._lock:
+            self._do_frees()
+            return [] if self.history is None else self.history.trace()
 
     # Granting
 
@@ -182,6 +199,7 @@ class CachingAllocator(TellingSegments):
         if block is None:
             self._statistics.values[count.OOMS] += 1
             self._write_refusal(allocation.requested, allocation.label)
+            self._trace("oom", self.free_bytes, segment_size(size, self.settings), allocation.stream)
             return self._figures(segment_size(size, self.settings))
         block = self._split(block, size)
         self._set(block, allocated=True, requested=allocation.requested, label=allocation.label)
@@ -193,6 +211,7 @@ class CachingAllocator(TellingSegments):
         self._held[block] = None
         self._set(allocation._death, block=block)
         self._write("granted", block, self._statistics.values[count.ALLOCATED_BYTES], self.reserved)
+        self._trace("alloc", block.address, block.requested, block.stream)
         return None
 
     def _best_fit(self, pool: Pool, size: int, stream: int) -> Block | None:
@@ -299,6 +318,7 @@ class CachingAllocator(TellingSegments):
         self._set(death, block=None)
         self._count_use(block, -1)
         self._write("freed", block, self._statistics.values[count.ALLOCATED_BYTES], self.reserved)
+        self._trace("free_requested", block.address, block.requested, block.stream)
         self._set(block, allocated=False, label=None)
         if block.streams:
             self._waiting.append(block)
@@ -315,6 +335,7 @@ class CachingAllocator(TellingSegments):
     def _free_block(self, block: Block) -> None:
         """Frees a block and merges it with free neighbours."""
         pool, size = block.pool, block.size
+        self._trace("free_completed", block.address, block.requested, block.stream)
         merged = [self._merge(block, block.prev), self._merge(block, block.next)]
         pool.insert(block)
         blocks = block.is_split - sum(nbytes > 0 for nbytes in merged)

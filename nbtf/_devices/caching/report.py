@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from nbtf._devices.caching.blocks import Block
@@ -70,17 +70,21 @@ def format_size(nbytes: int) -> str:
     return f"{nbytes / (1 << 30):.2f} GiB"
 
 
-def segments_of(blocks: Sequence[Block], device: int) -> list[dict[str, Any]]:
+ReadFrames = Callable[[int], list[dict[str, Any]]]
+"""Returns the call stack of the allocation at an address."""
+
+
+def segments_of(blocks: Sequence[Block], device: int, read_frames: ReadFrames | None = None) -> list[dict[str, Any]]:
     """Returns the segments that contain these blocks, in the format of `torch.cuda.memory_snapshot()`, by address."""
     heads: dict[int, Block] = {}
     for block in blocks:
         while block.prev is not None and block.prev.mapped:
             block = block.prev
         heads[block.address] = block
-    return [_segment(heads[address], device) for address in sorted(heads)]
+    return [_segment(heads[address], device, read_frames) for address in sorted(heads)]
 
 
-def _segment(head: Block, device: int) -> dict[str, Any]:
+def _segment(head: Block, device: int, read_frames: ReadFrames | None) -> dict[str, Any]:
     blocks: list[Block] = []
     block: Block | None = head
     while block is not None and block.mapped:
@@ -99,16 +103,16 @@ def _segment(head: Block, device: int) -> dict[str, Any]:
         "segment_pool_id": (0, 0),
         "is_expandable": head.segment is not None,
         "frames": [],
-        "blocks": [_block(block) for block in blocks],
+        "blocks": [_block(block, read_frames) for block in blocks],
     }
 
 
-def _block(block: Block) -> dict[str, Any]:
+def _block(block: Block, read_frames: ReadFrames | None) -> dict[str, Any]:
     state = "active_allocated" if block.allocated else "active_pending_free" if block.is_active else "inactive"
     return {
         "address": block.address,
         "size": block.size,
         "requested_size": block.requested,
         "state": state,
-        "frames": [],
+        "frames": read_frames(block.address) if read_frames is not None and block.allocated else [],
     }

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from nbtf._devices.bfc.pool import Driver
 from nbtf._devices.caching import statistics as count
 from nbtf._devices.caching.blocks import SMALL_SEGMENT, Block, ExpandableSegment, Pool, segment_size
+from nbtf._devices.caching.history import History
 from nbtf._devices.caching.settings import AllocatorSettings
 from nbtf._devices.caching.statistics import Statistics
 from nbtf._devices.lent import FIRST_LENT_REGION
@@ -49,6 +50,8 @@ class Segments:
         """All segments by address; an expandable segment up to its last page that was ever mapped."""
         self._next_region = FIRST_LENT_REGION
         self._entries: list[Any] = []
+        self.history: History | None = None
+        """Records what happens, if a program has asked for it."""
         self._undo: list[tuple[Any, str, Any]] = []
 
     @property
@@ -63,7 +66,7 @@ class Segments:
 
     @property
     def mapped_by_others(self) -> int:
-        """Bytes that other allocators of this process, nbtf's own, have mapped on the card.
+        """Bytes that CUDA's context and nbtf's own allocators have mapped on the card.
 
         PyTorch's errors count them as non-PyTorch memory, and `torch.cuda.mem_get_info()` does not count them as free.
         """
@@ -94,6 +97,7 @@ class Segments:
         lists: list[list[Any]] = [self._small.blocks, self._large.blocks, self._small.unmapped, self._large.unmapped]
         lists += [self._waiting, self._statistics.values, self._regions]
         copies, written_down = [*map(list, lists)], len(self._entries)
+        events = 0 if self.history is None else len(self.history.events)
         self._undo = []
         try:
             return change(*arguments)
@@ -101,9 +105,16 @@ class Segments:
             for changed, entries in zip(lists, copies, strict=True):
                 changed[:] = entries
             del self._entries[written_down:]
+            if self.history is not None:
+                del self.history.events[events:]
             for block, name, value in reversed(self._undo):
                 setattr(block, name, value)
             raise
+
+    def _trace(self, action: str, address: int, size: int, stream: int) -> None:
+        """Adds an event to the history, if one is recorded."""
+        if self.history is not None and self.history.is_recording:
+            self.history.write(action, address, size, stream)
 
     # Growing
 
@@ -122,6 +133,7 @@ class Segments:
         self._statistics.values[count.DEVICE_ALLOCS] += 1
         if nbytes >= self.settings.max_split_size:
             self._statistics.add_single(count.OVERSIZE_SEGMENTS, 1)
+        self._trace("segment_alloc", block.address, nbytes, stream)
         return block
 
     def _new_addresses(self, nbytes: int) -> int:
@@ -171,6 +183,7 @@ class Segments:
             return False
         pool.remove_unmapped(block)
         self._set(block, mapped=True)
+        self._trace("segment_map", block.address, nbytes, block.stream)
         at = bisect_right(self._regions, end, key=attrgetter("address")) - 1
         region = self._regions[at]
         self._regions[at] = region._replace(size=max(region.size, end - region.address))
@@ -234,6 +247,7 @@ class Segments:
         self._statistics.values[count.DEVICE_FREES] += 1
         if block.size >= self.settings.max_split_size:
             self._statistics.add_single(count.OVERSIZE_SEGMENTS, -1)
+        self._trace("segment_free", block.address, block.size, block.stream)
 
     def _unmap(self, block: Block) -> None:
         """Releases the pages that lie completely in a free block."""
@@ -250,6 +264,7 @@ class Segments:
                 self._link(*((block.prev, remainder, block) if is_first else (block, remainder, block.next)))
                 pool.insert(remainder)
         nbytes = last - first
+        self._trace("segment_unmap", first, nbytes, block.stream)
         self._set(block, address=first, size=nbytes, mapped=False)
         self._merge(block, block.prev)
         self._merge(block, block.next)

@@ -12,10 +12,12 @@ from nbtf._ops.arrays.coordinates import POSITIONS, scatter_nd
 from nbtf._ops.arrays.index_writes import read_at, take_rows
 from nbtf._ops.arrays.padding import tile
 from nbtf._ops.arrays.ranges import range as number_range
+from nbtf._ops.arrays.searching import searchsorted
 from nbtf._ops.arrays.shapes import expand_dims, inverse, joint_length, lengths_of, shape, squeeze, transpose
 from nbtf._ops.attributes import HostInput, as_axis, as_int, of_integers
 from nbtf._ops.math.arithmetic import add
 from nbtf._ops.math.comparison import where
+from nbtf._ops.math.cumulative import cumsum
 from nbtf._ops.op import Gradients, op
 from nbtf._ops.ragged_and_sparse.indexed_slices import IndexedSlices
 from nbtf._ops.specs import Dims, bracketed
@@ -237,18 +239,28 @@ def repeat(input: TensorLike, repeats: Any, axis: int | None = None, name: str |
     if not -tensor.ndim <= axis < tensor.ndim:
         raise ValueError(f"axis={axis} out of bounds: expected {-tensor.ndim}<=axis<{tensor.ndim}")
     axis %= tensor.ndim
-    lengths: list[Any] = tensor.shape.as_list()
+    lengths: list[Any] = [shape(tensor)[i] if n is None else n for i, n in enumerate(tensor.shape.as_list())]
+    if counts.__class__ is not tuple and counts.shape.num_elements() == 1:
+        counts = (reshape(counts, []),)
+    if counts.__class__ is not tuple:
+        ends = cumsum(counts)
+        return gather(tensor, searchsorted(ends, number_range(ends[-1]), side="right"), axis=axis)
     if len(counts) == 1:
         multiples = [counts[0] if i == axis + 1 else 1 for i in range(tensor.ndim + 1)]
         repeated = tile(expand_dims(tensor, axis + 1), multiples)
         return reshape(repeated, [n * counts[0] if i == axis else n for i, n in enumerate(lengths)])
-    if len(counts) != lengths[axis]:
+    if tensor.shape[axis] not in (len(counts), None):
         raise ValueError(f"Dimensions {lengths[axis]} and {len(counts)} are not compatible")
     numbers = [i for i, count in enumerate(counts) for _ in range(count)]
     return gather(tensor, as_tensor(numbers, int32), axis=axis)
 
 
-def _counts(repeats: Any) -> tuple[int, ...]:
+def _counts(repeats: Any) -> Any:
+    """Returns the numbers of repetitions in a tuple, or as a tensor if they are known only when a function runs."""
+    if hasattr(repeats, "static_value") and repeats.static_value() is None:
+        return repeats
+    if hasattr(repeats, "static_value"):
+        repeats = repeats.static_value()
     array, dtype = host_array(repeats)
     if array.size and not dtype.is_integer:
         text = f"Argument `tensor` (name: repeats) must be of type integer. Received `tensor` = {repeats} of dtype: "

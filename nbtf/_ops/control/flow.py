@@ -240,8 +240,12 @@ def while_loop(
 
 
 def _as_loop_var(value: Any) -> Any:
-    """Returns a value as a tensor; a `TensorArray` unchanged."""
-    return value if hasattr(value, "_as_flow") else as_tensor(value)
+    """Returns a value as a tensor; a `TensorArray` and a composite, such as a ragged tensor, unchanged."""
+    return value if any([hasattr(value, name) for name in _COMPOSITES]) else as_tensor(value)
+
+
+_COMPOSITES = ("_as_flow", "_taken_apart", "flat_values", "dense_shape")
+"""Attributes of values that consist of several tensors or refer to an object."""
 
 
 @op("->", host_outputs=True)

@@ -131,7 +131,7 @@ class StaticHashTable(_Table):
         name: str | None = None,
         experimental_is_anonymous: bool = False,
     ) -> None:
-        key_dtype, value_dtype = initializer.key_dtype, initializer.value_dtype
+        key_dtype, value_dtype = as_dtype(initializer.key_dtype), as_dtype(initializer.value_dtype)
         self._default = as_tensor(default_value, value_dtype)
         self._contents = _contents(key_dtype, value_dtype, self._default, "HashTableV2", changes=False)
         self._initializer, self._name = initializer, name or "hash_table"
@@ -169,9 +169,9 @@ class StaticVocabularyTable(_Table):
             raise ValueError("`num_oov_buckets` must be > 0; use StaticHashTable.")
         if initializer is None and lookup_key_dtype is None:
             raise ValueError("`lookup_key_dtype` must be given if `initializer` is None.")
-        if initializer is not None and initializer.value_dtype is not int64:
+        if initializer is not None and as_dtype(initializer.value_dtype) is not int64:
             raise TypeError(f"Invalid `value_dtype`, expected {int64!s} but got {initializer.value_dtype!s}.")
-        stored_dtype = None if initializer is None else initializer.key_dtype
+        stored_dtype = None if initializer is None else as_dtype(initializer.key_dtype)
         key_dtype = as_dtype(lookup_key_dtype or stored_dtype or string)
         if not (key_dtype.is_integer or key_dtype is string) or (
             stored_dtype is not None and stored_dtype.is_integer != key_dtype.is_integer

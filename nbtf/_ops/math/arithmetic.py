@@ -19,6 +19,7 @@ from nbtf._types import (
     COMPLEXES,
     FLOATS,
     NUMBERS,
+    OF_ML_DTYPES,
     REALS,
     DType,
     DTypeLike,
@@ -245,7 +246,7 @@ def _(xp: Any, grad: Any, stored: None, attrs: object) -> Any:
 def Cast(xp: Any, x: Any, dtype: DType) -> Any:
     if x.dtype.kind == "O" or dtype is string:
         raise TypeError("strings are not numbers")
-    if x.dtype.kind == "c" and (dtype in REALS or dtype is bfloat16):
+    if x.dtype.kind == "c" and (dtype in REALS | OF_ML_DTYPES):
         x = x.real  # prevents NumPy's warning that the imaginary part is lost
     return x.astype(dtype.np_dtype)
 
@@ -257,7 +258,7 @@ def cast(x: TensorLike, dtype: DTypeLike, name: str | None = None) -> Tensor:
     numbers keep only their real part.
 
     Args:
-      x: a tensor of numbers or bools.
+      x: a tensor of numbers or bools; it may be ragged or sparse.
       dtype: the new dtype, or its name.
 
     Returns:
@@ -271,6 +272,9 @@ def cast(x: TensorLike, dtype: DTypeLike, name: str | None = None) -> Tensor:
     array([ 1, -1], dtype=int32)
     """
     target = as_dtype(dtype)
+    convert = getattr(x, "_with_converted", None)
+    if convert is not None:  # ragged and sparse tensors, and slices of rows, keep their positions
+        return convert(target, cast)
     tensor: Any = x if isinstance(x, Buffer) else as_tensor(x)
     # A variable that has the dtype is also returned unchanged, as in TensorFlow.
     return tensor if tensor._dtype is target else converted(tensor, target, name)

@@ -13,6 +13,7 @@ from nbtf._ops.linalg.norms import clip_by_norm
 from nbtf._ops.math.arithmetic import add, cast, multiply, negative, subtract
 from nbtf._ops.math.exponentials import rsqrt
 from nbtf._ops.op import Gradients, op
+from nbtf._ops.ragged_and_sparse.ragged import RaggedTensor
 from nbtf._ops.reductions.sums import Sum, reduce_sum
 from nbtf._ops.specs import bracketed, like_first
 from nbtf._runtime.conversion import as_tensor
@@ -102,12 +103,12 @@ def _to_bias(xp: Any, grad: Any, value: Any, bias: Any, attrs: Mapping[str, Any]
 BiasAdd.backward(_to_value, _to_bias)
 
 
-def embedding_lookup(params: Any, ids: TensorLike, max_norm: float | None = None, name: str | None = None) -> Tensor:
+def embedding_lookup(params: Any, ids: Any, max_norm: float | None = None, name: str | None = None) -> Any:
     """Returns rows of a table.
 
     Args:
       params: the table, shape `[rows, ...]`, or a list of tables with consecutive rows.
-      ids: the row numbers, int32 or int64, any shape.
+      ids: the row numbers, int32 or int64, any shape; they may be ragged.
       max_norm: the largest norm of a row; longer rows are scaled down to it. No limit by default.
 
     Returns:
@@ -123,6 +124,8 @@ def embedding_lookup(params: Any, ids: TensorLike, max_norm: float | None = None
     """
     tables = _tables(params)
     table = tables[0] if len(tables) == 1 else concat(tables, 0)
+    if isinstance(ids, RaggedTensor):
+        return ids.with_flat_values(embedding_lookup(params, ids.flat_values, max_norm, name))
     numbers = as_tensor(ids)
     rows = gather(table, numbers)
     if max_norm is None:

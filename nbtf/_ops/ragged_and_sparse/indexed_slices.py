@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from nbtf._ops.arrays.coordinates import scatter_nd
@@ -54,6 +54,9 @@ class IndexedSlices:
     def device(self) -> str:
         """The full name of the device that holds the rows."""
         return as_tensor(self._values).device
+
+    def _with_converted(self, dtype: DType, convert: Callable[[Any, DType], Any]) -> IndexedSlices:
+        return IndexedSlices(convert(self._values, dtype), self._indices, self._dense_shape)
 
     def __neg__(self) -> IndexedSlices:
         """Returns the slices with negated values."""

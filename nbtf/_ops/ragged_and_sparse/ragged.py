@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 from typing import Any, cast
 
@@ -299,6 +299,9 @@ class RaggedTensor:
         if isinstance(self._values, RaggedTensor):
             return self.with_values(self._values.with_flat_values(new_values))
         return self.with_values(new_values)
+
+    def _with_converted(self, dtype: DType, convert: Callable[[Any, DType], Any]) -> RaggedTensor:
+        return self.with_flat_values(convert(self.flat_values, dtype))
 
     def to_list(self) -> list[Any]:
         """Returns the elements as nested Python lists.

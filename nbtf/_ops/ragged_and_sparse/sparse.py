@@ -22,7 +22,7 @@ from nbtf._runtime.attributes import reads
 from nbtf._runtime.conversion import as_tensor
 from nbtf._runtime.tape import Call
 from nbtf._runtime.tensor import Tensor
-from nbtf._shapes import TensorShape
+from nbtf._shapes import ShapeLike, TensorShape
 from nbtf._types import ALL, NUMBERS, DType, TensorLike, int64
 from nbtf.errors import InvalidArgumentError, UnimplementedError
 
@@ -44,13 +44,14 @@ class SparseTensor:
            [0, 0]], dtype=int32)
     """
 
-    __slots__ = ("__weakref__", "_dense_shape", "_indices", "_values")
+    __slots__ = ("__weakref__", "_dense_shape", "_indices", "_promised", "_values")
 
     def __init__(self, indices: TensorLike, values: TensorLike, dense_shape: TensorLike) -> None:
         """Converts the three arguments to tensors."""
         self._indices = as_tensor(indices, int64)
         self._values = as_tensor(values)
         self._dense_shape = as_tensor(dense_shape, int64)
+        self._promised = TensorShape(None)
         count, rank = self._indices.shape.with_rank(2)
         for length, vector in ((count, self._values), (rank, self._dense_shape)):
             elements = vector.shape.with_rank(1)[0]
@@ -69,12 +70,23 @@ class SparseTensor:
         lengths: Any = self._dense_shape
         if hasattr(lengths, "static_value") and lengths.static_value() is None:
             rank = lengths.shape[0]
-            return TensorShape(None if rank is None else [None] * rank)
+            return TensorShape(None if rank is None else [None] * rank).merge_with(self._promised)
         return TensorShape(as_ints(lengths))
 
     def get_shape(self) -> TensorShape:
         """Returns `shape`."""
         return self.shape
+
+    def set_shape(self, shape: ShapeLike) -> None:
+        """Adds lengths that the caller knows to those that are unknown while a function is traced.
+
+        Raises:
+          ValueError: if `shape` is not compatible with the known lengths.
+        """
+        self._promised = self.shape.merge_with(shape)
+
+    def _with_converted(self, dtype: DType, convert: Callable[[Any, DType], Any]) -> SparseTensor:
+        return self.with_values(convert(self._values, dtype))
 
     dtype: DType = reads("_values.dtype", "The dtype of the elements.")
 

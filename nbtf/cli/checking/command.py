@@ -7,17 +7,22 @@ import contextlib
 import os
 import sys
 from collections.abc import Callable, Iterable
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+from nbtf._arguments import add_arguments
 from nbtf._devices.discovery import SIMULATED_GPUS, machine_from_environment
-from nbtf._install import pip_install
+from nbtf._install import VERSION, pip_install
 from nbtf._storage import files
-from nbtf.cli.arguments import add_parser, share, whole_number, worded
+from nbtf.cli.arguments import add_parser, share, texts_of, whole_number, worded
 from nbtf.cli.checking.annotations import commands
+from nbtf.cli.checking.json_report import as_json
 from nbtf.cli.checking.junit import junit
 from nbtf.cli.checking.last_failed import cache_file, chosen_again, remember
 from nbtf.cli.checking.notebook_check import Plan
+from nbtf.cli.checking.progress import progress
 from nbtf.cli.checking.report import require_free, write_report
 from nbtf.cli.checking.sanitizing import ANNOUNCEMENT, BUILT_IN, read_rules
 from nbtf.cli.checking.schedule import check_all
@@ -26,11 +31,16 @@ from nbtf.cli.checking.text import coloured, last_line, lines_of
 from nbtf.cli.checking.updating import update
 from nbtf.cli.checking.verdicts import NotebookVerdict
 from nbtf.cli.command_error import CommandError, require, writing
-from nbtf.cli.limits import Limits
-from nbtf.cli.notebook_file import notebooks_in
+from nbtf.cli.execution import START_SECONDS
+from nbtf.cli.limits import Limits, kinds_that_vary
+from nbtf.cli.notebook_choice import notebooks_in
+from nbtf.cli.parsing import CommandParser
 from nbtf.cli.recording import CELL_SECONDS
 
 INSTALL = pip_install("ci")
+
+OF_DEVICES = ("--gpus", "--redirect")
+"""Options that `nbtf-check` does not have."""
 
 SECONDS = whole_number("seconds")
 """Reads the time limit of a cell."""
@@ -38,16 +48,33 @@ SECONDS = whole_number("seconds")
 
 def add_command(commands: Any) -> None:
     """Adds `check` to the commands of `nbtf notebooks`."""
-    types = {"jobs": _jobs, "timeout": SECONDS, "gpus": worded(gpus)}
-    types |= {"tolerance": worded(share), "pictures": worded(share), "lax": {"default": None}}
-    add_parser(commands, "notebooks check", run, **types)
+    add_parser(commands, "notebooks check", run, **_types())
+
+
+def parser_of_check() -> CommandParser:
+    """Returns the parser of `nbtf-check`, which lacks the options for devices."""
+    arguments, _ = texts_of("notebooks check")
+    _, texts = texts_of("nbtf-check")
+    parser = CommandParser(prog="nbtf-check", **texts)
+    parser.add_argument("--version", action="version", version=f"nbtf {VERSION}")
+    add_arguments(parser, [each for each in arguments if each["flags"] not in OF_DEVICES], **_types())
+    parser.set_defaults(command=run, gpus=None, redirect=None)
+    return parser
+
+
+def _types() -> dict[str, Any]:
+    types: dict[str, Any] = {"jobs": _jobs, "timeout": SECONDS, "startup_timeout": SECONDS, "gpus": worded(gpus)}
+    types |= {"tolerance": worded(share), "pictures": worded(share), "vary": worded(kinds_that_vary)}
+    return types | {"lax": {"default": None}, "strict": {"default": None}}
 
 
 def run(chosen: argparse.Namespace) -> int:
     """Checks the notebooks, prints a verdict on each, and returns the exit status."""
     require(["nbclient", "nbformat", "ipykernel"], "nbtf notebooks check", INSTALL)
     settings = read_settings(chosen.config) if chosen.config else find_settings(Path.cwd())
-    paths = notebooks_in(chosen.paths)
+    exclude = [*settings.options.get("exclude", ()), *(chosen.exclude or ())]
+    say_text: Callable[[str], None] = (lambda line: None) if chosen.json else say
+    paths = notebooks_in(chosen.paths, exclude, say_text)
     cache = cache_file(os.environ)
     if chosen.lf:
         paths = chosen_again(paths, cache)
@@ -55,19 +82,26 @@ def run(chosen: argparse.Namespace) -> int:
         require_free(chosen.report, paths)
     plan = plan_of(chosen, settings, paths)
     failures: list[str] = []
-    verdicts = check_all(paths, plan, chosen.jobs, lambda verdict: _tell(verdict, chosen, failures))
-    say(last_line(verdicts))
+    with progress(len(paths)) as cell_ended:
+        plan = replace(plan, tell_cell=cell_ended)
+        tell = partial(_tell, chosen=chosen, failures=failures, say_text=say_text)
+        verdicts = check_all(paths, plan, chosen.jobs, tell, chosen.fail_fast)
+    if chosen.json:
+        say(as_json(verdicts))
+    say_text(last_line(verdicts, len(paths) - len(verdicts)))
     for write in _writers(chosen, verdicts, cache):
         _attempt(write, failures)
     statuses = [verdict.status for verdict in verdicts]
     return 2 if failures else max(statuses, default=0)
 
 
-def _tell(verdict: NotebookVerdict, chosen: argparse.Namespace, failures: list[str]) -> None:
+def _tell(
+    verdict: NotebookVerdict, chosen: argparse.Namespace, failures: list[str], say_text: Callable[[str], None]
+) -> None:
     if chosen.update:
         _attempt(lambda: update(verdict), failures)
     for line in lines_of(verdict):
-        say(coloured(line))
+        say_text(coloured(line))
     if chosen.github:
         for line in commands(verdict):
             say(line)
@@ -121,16 +155,24 @@ def plan_of(chosen: Any, settings: Settings, paths: Iterable[Path]) -> Plan:
         raise CommandError(f"gpus in the settings: {error}") from error
     if redirected not in (None, "tensorflow"):
         raise CommandError(f"redirect in the settings is {redirected!r}; expected 'tensorflow'")
-    seconds = option("timeout")
-    built_in, announced = [] if chosen.exact else [BUILT_IN], [] if machine is None else [ANNOUNCEMENT]
+    seconds, startup_seconds = option("timeout"), option("startup_timeout")
+    is_strict = bool(option("strict"))
+    built_in, announced = [] if is_strict else [BUILT_IN], [] if machine is None else [ANNOUNCEMENT]
+    try:
+        vary = kinds_that_vary(option("vary") or ())
+    except ValueError as error:
+        raise CommandError(f"vary in the settings: {error}") from error
     return Plan(
         {**os.environ, **({} if machine is None else {SIMULATED_GPUS: machine})},
         CELL_SECONDS if seconds is None else seconds or None,
         [*announced, *read_rules([*built_in, *settings.sanitize, *(chosen.sanitize or ())])],
-        Limits(option("tolerance") or 0.0, option("pictures") or 0.0),
+        Limits(option("tolerance") or 0.0, option("pictures") or 0.0, vary),
         {path: limits for path in paths if (limits := settings.limits_of(path))},
         redirected is not None,
         bool(option("lax")),
+        is_strict,
+        option("kernel"),
+        startup_seconds or START_SECONDS,
     )
 
 

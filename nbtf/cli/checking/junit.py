@@ -1,4 +1,7 @@
-"""What does a CI server read? JUnit XML: a suite for each notebook, a case for each cell."""
+"""What does a CI server read? JUnit XML: a suite for each notebook, and a case for each cell, named by the cell's id.
+
+The number of the cell and its first line of code are properties, so that a change of the code keeps the case's history.
+"""
 
 from __future__ import annotations
 
@@ -23,6 +26,9 @@ def junit(verdicts: Sequence[NotebookVerdict]) -> bytes:
     for verdict in verdicts:
         suite = ElementTree.SubElement(root, "testsuite", name=str(verdict.path))
         cases = [_case(suite, verdict, cell) for cell in verdict.cells]
+        if verdict.skipped and not cases:
+            cases.append(ElementTree.SubElement(suite, "testcase", name="notebook", classname=str(verdict.path)))
+            ElementTree.SubElement(cases[0], "skipped", message=_text(verdict.skipped))
         if verdict.problems:
             case = ElementTree.SubElement(suite, "testcase", name="notebook", classname=str(verdict.path))
             tag = "error" if verdict.unusable else "failure"
@@ -42,14 +48,17 @@ def junit(verdicts: Sequence[NotebookVerdict]) -> bytes:
 
 
 def _case(suite: ElementTree.Element, verdict: NotebookVerdict, cell: CellVerdict) -> ElementTree.Element:
-    name = _text(f"cell {cell.number}: {cell.first_line}")
+    name = _text(cell.name or f"cell {cell.number}")
     attributes = {"name": name, "classname": _text(str(verdict.path)), "time": f"{cell.seconds:.3f}"}
     case = ElementTree.SubElement(suite, "testcase", attributes)
+    properties = ElementTree.SubElement(case, "properties")
+    for key, value in (("cell", str(cell.number)), ("code", _text(cell.first_line))):
+        ElementTree.SubElement(properties, "property", name=key, value=value)
     if cell.state is State.NOT_RUN:
         ElementTree.SubElement(case, "skipped", message=cell.reason)
     elif cell.state is State.SKIPPED:
-        reason = summary(verdict) if verdict.missing else "marked to be skipped"
-        ElementTree.SubElement(case, "skipped", message=reason)
+        reason = verdict.skipped or (summary(verdict) if verdict.missing else "marked to be skipped")
+        ElementTree.SubElement(case, "skipped", message=_text(reason))
     elif cell.state.is_wrong:
         _add(case, "failure", title(cell), "\n".join(cell.lines))
     return case

@@ -8,7 +8,7 @@ from itertools import islice
 
 from nbtf.cli.checking.blocks import BLOCK, Block, blocks
 from nbtf.cli.checking.page_ids import PageIds
-from nbtf.cli.checking.sanitizing import Rule, ids_in, with_rules
+from nbtf.cli.checking.sanitizing import Rule, Varied, ids_in, with_rules
 from nbtf.cli.checking.tolerance import Piece, first_disagreement
 from nbtf.cli.line_changes import CONTEXT, changed_lines, equal_until
 
@@ -28,17 +28,19 @@ class LongText:
     text: str
     rules: Sequence[Rule]
     ids: PageIds | None
+    varied: Varied
 
     @classmethod
-    def of(cls, text: str, rules: Sequence[Rule], content: str) -> LongText:
+    def of(cls, text: str, rules: Sequence[Rule], content: str, varied: Varied) -> LongText:
         """Reads the text's ids if it is a page.
 
         Args:
           text: text of an output.
           rules: rules for the parts that vary.
           content: its MIME type.
+          varied: receives the values that are replaced.
         """
-        return cls(text, rules, ids_in(text, content))
+        return cls(text, rules, ids_in(text, content, varied), varied)
 
     def blocks(self) -> Iterator[Block]:
         """Yields the unchanged parts of the text."""
@@ -46,7 +48,7 @@ class LongText:
 
     def compared(self, block: Block) -> str:
         """Returns a part with its varying text replaced."""
-        return block.text if block.is_data else with_rules(block.text, self.rules, self.ids)
+        return block.text if block.is_data else with_rules(block.text, self.rules, self.ids, self.varied)
 
     def compared_texts(self) -> Iterator[str]:
         """Yields all parts with their varying text replaced."""

@@ -12,22 +12,34 @@ from typing import Any
 from nbtf.cli import redirect
 from nbtf.cli.checking import budgets
 from nbtf.cli.checking.outputs import Comparison
+from nbtf.cli.checking.progress import CellEnded
 from nbtf.cli.checking.sanitizing import Rule
 from nbtf.cli.checking.time_limit import TooSlowError, comparing_within
 from nbtf.cli.checking.verdicts import CellVerdict, NotebookVerdict, State
 from nbtf.cli.command_error import CommandError
 from nbtf.cli.comparison import difference, is_recorded, may_raise, what_is_missing
-from nbtf.cli.execution import CellError, CellRun, Conditions, KernelDiedError, code_cells, run_cells
+from nbtf.cli.execution import (
+    START_SECONDS,
+    CellError,
+    CellRun,
+    Conditions,
+    KernelDiedError,
+    code_cells,
+    run_cells,
+)
 from nbtf.cli.generation import name_of_tensorflow_1
 from nbtf.cli.languages import differs, original_of
 from nbtf.cli.libraries import STARTUP, is_simulated_for_torch, simulate_for
 from nbtf.cli.limits import STRICT, Limits, read_limits
 from nbtf.cli.marks import Marks, marks
 from nbtf.cli.needs import missing_modules
-from nbtf.cli.notebook_file import read
+from nbtf.cli.notebook_file import OtherLanguageError, read
 
 NOTEBOOK = "notebook"
 """The name of the watch over all cells."""
+
+SKIPS = ("SkipTest", "Skipped")
+"""Errors with which a cell asks to be skipped: those of `unittest` and of `pytest.skip`."""
 
 LINES_OF_ERROR, LONGEST_ERROR = 8, 20_000
 """Lines and characters of an error that are shown."""
@@ -38,6 +50,8 @@ class Plan:
     """How notebooks are checked: the options of the command and the settings for all of them.
 
     `redirected` runs them as `nbtf run` does: TensorFlow's names mean nbtf, and only printed output is compared.
+    `kernel` is the name of an installed kernel; None runs this Python. `is_strict` compares values that usually vary.
+    `tell_cell` is called after each cell.
     """
 
     environment: Mapping[str, str]
@@ -47,6 +61,14 @@ class Plan:
     limits_of: Mapping[Path, Mapping[str, Any]] = field(default_factory=dict[Path, Mapping[str, Any]])
     redirected: bool = False
     lax: bool = False
+    is_strict: bool = False
+    kernel: str | None = None
+    startup_seconds: int = START_SECONDS
+    tell_cell: CellEnded | None = None
+
+
+class NotebookSkippedError(Exception):
+    """A cell raised SkipTest, or called `pytest.skip`: neither it nor the cells after it are checked."""
 
 
 async def check(path: Path, plan: Plan) -> NotebookVerdict:
@@ -65,6 +87,8 @@ async def check(path: Path, plan: Plan) -> NotebookVerdict:
             verdict.problems += not_as_its_original(original, notebook)
         else:
             await _Check(notebook, plan, verdict).run()
+    except OtherLanguageError as error:
+        verdict.skipped = f"needs {error.language}"
     except CommandError as error:
         verdict.unusable, verdict.problems = True, [str(error)]
     verdict.seconds = time.perf_counter() - started
@@ -106,13 +130,19 @@ class _Check:
         try:
             if not self._verdict.missing:
                 executed.metadata.update(await run_cells(self._recorded, self._conditions(), self._keep))
-        except KernelDiedError:
-            pass  # `_keep` has already stored the cell in which the kernel died
+        except (KernelDiedError, NotebookSkippedError):
+            pass  # `_keep` has already stored why no cell follows
         for count, (index, run) in enumerate(self._runs.items(), start=1):
             executed.cells[index].update(outputs=run.outputs, execution_count=count)
         self._verdict.cells += [self._judge(number, *cell) for number, cell in enumerate(self._cells, start=1)]
 
     def _keep(self, run: CellRun) -> None:
+        error = run.error
+        if self._plan.tell_cell is not None:
+            self._plan.tell_cell(self._verdict.path, run.number, len(self._cells))
+        if error is not None and error.name in SKIPS and not self._marks[run.index].may_raise:
+            self._verdict.skipped = f"cell {run.number} raised {error.name}: {error.text}".rstrip(": ")
+            raise NotebookSkippedError
         self._runs[run.index] = run
 
     def _conditions(self) -> Conditions:
@@ -137,6 +167,8 @@ class _Check:
             code_after,
             [index for index, marks in self._marks.items() if marks.skipped],
             joined_streams=not plan.redirected,
+            kernel=plan.kernel,
+            startup_seconds=plan.startup_seconds,
         )
 
     def _watches(self) -> tuple[dict[int, str], dict[int, str]]:
@@ -158,11 +190,14 @@ class _Check:
         return code_before, code_after
 
     def _judge(self, number: int, index: int, cell: Any) -> CellVerdict:
-        verdict = CellVerdict(number, index, cell.source, State.SKIPPED, recorded=list(cell.get("outputs", [])))
+        name, recorded = str(cell.get("id", "")), list(cell.get("outputs", []))
+        verdict = CellVerdict(number, index, cell.source, State.SKIPPED, recorded=recorded, name=name)
         marks, run = self._marks[index], self._runs.get(index)
         if marks.skipped:
             verdict.missing = [] if self._verdict.missing else missing_modules(cell.metadata)
             verdict.state = State.NOT_RUN if verdict.missing else State.SKIPPED
+            return verdict
+        if run is None and self._verdict.skipped:
             return verdict
         if run is None:
             verdict.state, verdict.lines = State.NOT_REACHED, ["not reached: the kernel had ended"]
@@ -203,7 +238,8 @@ class _Check:
         limits = self._limits.for_outputs_of(marks.limits)
         try:
             with comparing_within(self._plan.seconds):
-                return Comparison(self._plan.rules, limits).differences(cell.get("outputs", []), run.outputs)
+                comparison = Comparison(self._plan.rules, limits, self._plan.is_strict)
+                return comparison.differences(cell.get("outputs", []), run.outputs)
         except TooSlowError as error:
             rule = f"; the time was spent in the rule {error.rule!r:.200}" if error.rule else ""
             return [f"not compared: comparing took longer than {self._plan.seconds} s (--timeout){rule}"], []

@@ -16,7 +16,7 @@ from typing import Any, TypeAlias, cast
 from nbtf._counts import counted
 from nbtf.cli.checking import pictures
 from nbtf.cli.checking.long_texts import LongText, first_difference, is_long
-from nbtf.cli.checking.sanitizing import Rule, sanitized
+from nbtf.cli.checking.sanitizing import Rule, Varied, chosen_rules, notes_on, sanitized
 from nbtf.cli.checking.tolerance import agree, beyond
 from nbtf.cli.execution import Output
 from nbtf.cli.limits import STRICT, Limits
@@ -30,16 +30,20 @@ STREAMS = ("stdout", "stderr")
 Sorted: TypeAlias = dict[str, list[str]]
 """The contents of outputs, by type."""
 
+Pair: TypeAlias = tuple[Varied, Varied]
+"""The values that rules replaced in the recorded outputs, and in those of this run."""
+
 _NOT_COMPARED = ("application/vnd.jupyter.widget-view+json",)
 _FORMULA = "text/latex"
 
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """How outputs are compared: rules for varying text, and the tolerances."""
+    """How outputs are compared: rules for varying text, the tolerances, and whether nothing may vary."""
 
     rules: Sequence[Rule] = ()
     limits: Limits = STRICT
+    is_strict: bool = False
 
     def differences(self, recorded: Iterable[Output], printed: Iterable[Output]) -> tuple[list[str], list[str]]:
         """Returns the differences, and notes on outputs that were not fully compared, as lines.
@@ -51,14 +55,15 @@ class Comparison:
         then, now = sort(recorded), sort(printed)
         lines: list[str] = []
         notes: list[str] = []
+        varied: Pair = {}, {}
         for content in dict.fromkeys([*then, *now]):
             pair = then.get(content, []), now.get(content, [])
             if content in pictures.PICTURES:
                 if not (_FORMULA in then and _FORMULA in now):
                     lines += self._of_pictures(content, *pair, notes)
             else:
-                lines += self._of_texts(content, *pair)
-        return lines, notes
+                lines += self._of_texts(content, *pair, varied)
+        return lines, [*notes, *notes_on(*varied)]
 
     def _of_pictures(self, content: str, then: list[str], now: list[str], notes: list[str]) -> Iterator[str]:
         if len(then) != len(now):
@@ -71,23 +76,26 @@ class Comparison:
             if comparison.note:
                 notes.append(comparison.note)
 
-    def _of_texts(self, content: str, then: list[str], now: list[str]) -> list[str]:
+    def _of_texts(self, content: str, then: list[str], now: list[str], varied: Pair) -> list[str]:
         if then == now:
             return []
         title = f"{content}:" if now else f"{content}: no output now, but one is recorded"
         title = title if then else f"{content}: output now, but none is recorded"
         if is_long(then) or is_long(now):
-            return self._of_long_texts(content, title, then, now)
-        recorded, printed = self._sanitized(content, then), self._sanitized(content, now)
+            return self._of_long_texts(content, title, then, now, varied)
+        recorded, printed = map(self._sanitized, (content, content), (then, now), varied)
         tolerance = self.limits.tolerance
         if len(recorded) == len(printed) and all(map(agree, recorded, printed, [tolerance] * len(recorded))):
             return []
         return [title, *self._changed_lines(then, now)]
 
-    def _of_long_texts(self, content: str, title: str, then: list[str], now: list[str]) -> list[str]:
+    def _of_long_texts(self, content: str, title: str, then: list[str], now: list[str], varied: Pair) -> list[str]:
         """Returns the first difference of texts that are too long to copy without their varying parts."""
+        rules, mime_type = self._rules(), self._compared_as(content)
         for pair in zip_longest(then, now, fillvalue=""):
-            recorded, printed = (LongText.of(text, self.rules, content) for text in pair)
+            recorded, printed = (
+                LongText.of(text, rules, mime_type, values) for text, values in zip(pair, varied, strict=True)
+            )
             difference = first_difference(recorded, printed, self.limits.tolerance)
             if difference is not None:
                 return [title, *difference.lines()]
@@ -95,9 +103,16 @@ class Comparison:
             return [title, f"{counted(len(now), 'output')}; recorded: {len(then)}"]
         return []
 
-    def _sanitized(self, content: str, texts: list[str]) -> list[str]:
+    def _rules(self) -> list[Rule]:
+        return chosen_rules(self.rules, self.limits.vary)
+
+    def _compared_as(self, content: str) -> str:
+        """Returns the type as which a text is compared: a strict check does not number the ids of pages."""
+        return "text/plain" if self.is_strict else content
+
+    def _sanitized(self, content: str, texts: list[str], varied: Varied | None = None) -> list[str]:
         """Returns the texts to compare; an empty stream counts as no output."""
-        clean = [sanitized(text, self.rules, content) for text in texts]
+        clean = [sanitized(text, self._rules(), self._compared_as(content), varied) for text in texts]
         return [text for text in clean if text or content not in STREAMS]
 
     def _changed_lines(self, then: list[str], now: list[str]) -> list[str]:
@@ -121,7 +136,8 @@ class Comparison:
         return [*_cut(lines), *_cut(far)]
 
     def _agree(self, recorded: str, printed: str) -> bool:
-        return agree(sanitized(recorded, self.rules), sanitized(printed, self.rules), self.limits.tolerance)
+        rules = self._rules()
+        return agree(sanitized(recorded, rules), sanitized(printed, rules), self.limits.tolerance)
 
 
 def _cut(lines: list[str]) -> list[str]:

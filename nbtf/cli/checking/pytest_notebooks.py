@@ -24,6 +24,7 @@ from nbtf.cli.command_error import CommandError, require
 from nbtf.cli.execution import code_cells, wait_for
 from nbtf.cli.languages import original_of
 from nbtf.cli.needs import missing_modules
+from nbtf.cli.notebook_choice import CHECKPOINTS, is_excluded
 from nbtf.cli.notebook_file import read
 
 
@@ -40,7 +41,8 @@ class Notebooks:
         self._gpus: str | None = config.getoption("--nbtf-gpus")
         self._environment_before = os.environ.get(SIMULATED_GPUS)
         names = ("gpus", "redirect", "timeout", "tolerance")
-        chosen = argparse.Namespace(pictures=None, sanitize=(), exact=False, lax=None)
+        not_offered = ("pictures", "lax", "strict", "vary", "kernel", "startup_timeout")
+        chosen = argparse.Namespace(sanitize=(), **dict.fromkeys(not_offered))
         vars(chosen).update({name: config.getoption(f"--nbtf-{name}") for name in names})
         try:
             require(["nbclient", "nbformat", "ipykernel"] if self._collects else [], "pytest --nbtf", INSTALL)
@@ -48,6 +50,8 @@ class Notebooks:
             self._plan = plan_of(chosen, self._settings, ())
         except CommandError as error:
             raise pytest.UsageError(str(error)) from error
+        self._root, self._excluded = config.rootpath, self._settings.options.get("exclude", ())
+        self._named = {str(config.invocation_params.dir / word.partition("::")[0]) for word in config.args}
         if self._gpus is not None:
             os.environ[SIMULATED_GPUS] = self._gpus
         self._presentation = self._present(config.getoption("--nbtf-redirect") is not None)
@@ -76,11 +80,17 @@ class Notebooks:
 
     def pytest_collect_file(self, file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
         """Collects a notebook."""
-        if not self._collects or file_path.suffix != ".ipynb" or ".ipynb_checkpoints" in file_path.parts:
+        if not self._collects or file_path.suffix != ".ipynb" or CHECKPOINTS in file_path.parts:
+            return None
+        if not self._is_named(file_path) and is_excluded(file_path, self._excluded, self._root):
             return None
         file: NotebookFile = cast("Any", NotebookFile).from_parent(parent, path=file_path)
         file.plugin = self
         return file
+
+    def _is_named(self, path: Path) -> bool:
+        """Returns whether the command line names this notebook itself."""
+        return str(path) in self._named
 
     def verdict(self, path: Path) -> NotebookVerdict:
         """Runs a notebook and returns its verdict."""
@@ -126,7 +136,7 @@ class NotebookItem(pytest.Item):
         verdict: NotebookVerdict = file.plugin.verdict(self.path)
         if verdict.is_wrong:
             raise NotebookDiffersError(verdict)
-        if verdict.missing:
+        if verdict.missing or verdict.skipped:
             pytest.skip(summary(verdict))
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:

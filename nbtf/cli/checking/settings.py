@@ -4,6 +4,8 @@
     gpus = "4xA100-40GB"
     timeout = 300
     tolerance = 1e-6
+    vary = ["times"]
+    exclude = ["drafts", "old_*.ipynb"]
     sanitize = ["rules.cfg"]
 
     [tool.nbtf.check.limits."06_*.ipynb"]      # limits of the notebooks whose path matches, as in their metadata
@@ -26,7 +28,19 @@ from nbtf._storage.reading import read_text
 from nbtf.cli.command_error import CommandError
 from nbtf.cli.limits import read_limits
 
-OPTIONS = {"gpus": str, "timeout": int, "tolerance": float, "pictures": float, "redirect": str, "lax": bool}
+OPTIONS = {
+    "gpus": str,
+    "timeout": int,
+    "startup_timeout": int,
+    "tolerance": float,
+    "pictures": float,
+    "redirect": str,
+    "kernel": str,
+    "lax": bool,
+    "strict": bool,
+    "vary": list,
+    "exclude": list,
+}
 """Options allowed in the file, with their types; also `sanitize`, which is a list of paths."""
 
 
@@ -91,7 +105,10 @@ def read_tables(tables: object, file: Path) -> Settings:
         expected = OPTIONS.get(name)
         if expected is None:
             raise CommandError(f"{file}: unknown option {name!r}. Options: {', '.join([*OPTIONS, 'sanitize'])}")
-        if type(value) is not expected and not (expected is float and type(value) is int):
+        is_right = type(value) is expected or (expected is float and type(value) is int)
+        if not is_right or (
+            expected is list and not all(isinstance(item, str) for item in cast("list[object]", value))
+        ):
             raise CommandError(f"{file}: {name} must be {_WORDS[expected]}, got {value!r}")
     if not isinstance(limits, Mapping):
         raise CommandError(f"{file}: [tool.nbtf.check.limits] is not a table")
@@ -103,7 +120,7 @@ def read_tables(tables: object, file: Path) -> Settings:
     return Settings(named, tuple(file.parent / path for path in paths), by_pattern)
 
 
-_WORDS = {str: "a string", int: "a whole number", float: "a number", bool: "true or false"}
+_WORDS = {str: "a string", int: "a whole number", float: "a number", bool: "true or false", list: "a list of strings"}
 
 
 def _tables(file: Path) -> object | None:

@@ -47,6 +47,8 @@ def summary(verdict: NotebookVerdict) -> str:
         return "same as its original"
     if verdict.missing:
         return f"not run: {' and '.join(verdict.missing)} {'is' if len(verdict.missing) == 1 else 'are'} not installed"
+    if verdict.skipped:
+        return f"skipped: {verdict.skipped}"
     if not verdict.is_compared:
         return "ran; no recorded outputs to compare with"
     not_run = verdict.count(State.NOT_RUN)
@@ -54,8 +56,13 @@ def summary(verdict: NotebookVerdict) -> str:
     return "; ".join(["as recorded", *updated, *[f"{counted(not_run, 'cell')} not run"] * bool(not_run)])
 
 
-def last_line(verdicts: Sequence[NotebookVerdict]) -> str:
-    """Returns the totals: how many notebooks and cells were checked, and how many of them are wrong."""
+def last_line(verdicts: Sequence[NotebookVerdict], not_started: int = 0) -> str:
+    """Returns the totals: how many notebooks and cells were checked, and how many of them are wrong.
+
+    Args:
+      verdicts: the verdicts on the notebooks that were checked.
+      not_started: number of notebooks that were not checked after the first that is wrong.
+    """
     cells = [cell for verdict in verdicts for cell in verdict.cells]
     words = {State.DIFFERS: "differ"}
     states = [f"{sum(cell.state is state for cell in cells)} {words.get(state, state.value)}" for state in State]
@@ -63,12 +70,16 @@ def last_line(verdicts: Sequence[NotebookVerdict]) -> str:
     wrong = sum(verdict.is_wrong for verdict in verdicts)
     notebooks = counted(len(verdicts), "notebook")
     not_run = sum(bool(verdict.missing) for verdict in verdicts)
-    unseen = sum(not (verdict.is_wrong or verdict.is_compared) for verdict in verdicts) - not_run
-    remarks = [f"{unseen} with nothing to compare"] * bool(unseen) + [f"{not_run} not run"] * bool(not_run)
+    skipped = sum(bool(verdict.skipped) and not verdict.is_wrong for verdict in verdicts)
+    silent = [verdict for verdict in verdicts if not (verdict.missing or verdict.skipped)]
+    unseen = sum(not (verdict.is_wrong or verdict.is_compared) for verdict in silent)
+    numbers = {"with nothing to compare": unseen, "not run": not_run, "skipped": skipped}
+    remarks = [f"{number} {words}" for words, number in numbers.items() if number]
     cells_not_run = sum(cell.state is State.NOT_RUN for cell in cells)
     remarks += [f"{counted(cells_not_run, 'cell')} not run"] * bool(cells_not_run)
     remark = ", ".join(remarks) or "all as recorded"
     result = f"{wrong} not as recorded" if wrong else remark
+    result += f", {not_started} not checked (--fail-fast)" * bool(not_started)
     return f"{notebooks}, {result}; cells: {', '.join(outcomes) or 'none'}"
 
 

@@ -33,7 +33,8 @@ class State(Enum):
 class CellVerdict:
     """The verdict on a code cell; `number` counts code cells from 1, `index` counts all cells from 0.
 
-    `missing` lists the modules that only this cell needs and that are not installed; the cell was then not run.
+    `name` is the cell's id in the notebook; empty in old formats. `missing` lists the modules that only this cell needs
+    and that are not installed; the cell was then not run.
     """
 
     number: int
@@ -47,6 +48,7 @@ class CellVerdict:
     printed: list[Output] = field(default_factory=list[Output], repr=False)
     seconds: float = 0.0
     missing: list[str] = field(default_factory=list[str])
+    name: str = ""
 
     @property
     def reason(self) -> str:
@@ -67,7 +69,8 @@ class NotebookVerdict:
     """The verdict on a notebook: on its cells, and on the notebook as a whole.
 
     It is `unusable` if its cells could not be judged, and `translated` if its original is run instead.
-    If modules that it needs are `missing`, it did not run.
+    If modules that it needs are `missing`, it did not run. `skipped` is the reason why it was not checked, or
+    not to its end.
     """
 
     path: Path
@@ -76,6 +79,7 @@ class NotebookVerdict:
     unusable: bool = False
     translated: bool = False
     missing: list[str] = field(default_factory=list[str])
+    skipped: str = ""
     executed: Any = field(default=None, repr=False)
     seconds: float = 0.0
     updated: int = 0

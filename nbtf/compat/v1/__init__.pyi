@@ -175,6 +175,7 @@ from nbtf import version as version
 from nbtf._graph.node_def import AttrValue as AttrValue
 from nbtf._graph.node_def import NodeDef as NodeDef
 from nbtf._graph.operation import Operation as Operation
+from nbtf._storage.summary_metadata import SummaryMetadata as SummaryMetadata
 from nbtf.compat._v1 import app as app
 from nbtf.compat._v1 import device_lib as device_lib
 from nbtf.compat._v1 import flags as flags

@@ -1,6 +1,6 @@
 """`tf.keras.callbacks`: objects that are called during training."""
 
-from nbtf._public import public_names as _public_names
+from nbtf.keras import border as _border
 from nbtf.keras.callbacks.callback import Callback as Callback
 from nbtf.keras.callbacks.callback import LambdaCallback as LambdaCallback
 from nbtf.keras.callbacks.callback import TerminateOnNaN as TerminateOnNaN
@@ -10,11 +10,8 @@ from nbtf.keras.callbacks.history import History as History
 from nbtf.keras.callbacks.history import TensorBoard as TensorBoard
 from nbtf.keras.callbacks.learning_rates import LearningRateScheduler as LearningRateScheduler
 from nbtf.keras.callbacks.learning_rates import ReduceLROnPlateau as ReduceLROnPlateau
-from nbtf.keras.callbacks.model_checkpoint import BackupAndRestore as BackupAndRestore
 from nbtf.keras.callbacks.model_checkpoint import ModelCheckpoint as ModelCheckpoint
 from nbtf.keras.callbacks.monitoring import EarlyStopping as EarlyStopping
 from nbtf.keras.callbacks.progbar_logger import ProgbarLogger as ProgbarLogger
 
-
-def __dir__() -> list[str]:
-    return _public_names(__name__)
+_border.guard(__name__)

@@ -2,21 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 import warnings
 from typing import Any
 
-import numpy as np
-
 from nbtf._storage import files
-from nbtf._storage.documents import parse_document
-from nbtf._storage.refusal import refusing
-from nbtf.keras.callbacks.callback import Callback
 from nbtf.keras.callbacks.monitoring import Monitoring
 from nbtf.keras.generation import check_ending
-from nbtf.keras.saving import arrays
 
 
 class ModelCheckpoint(Monitoring):
@@ -118,76 +111,3 @@ class ModelCheckpoint(Monitoring):
             return self.filepath.format(**values)
         except KeyError as error:
             raise KeyError(f'Failed to format this callback filepath: "{self.filepath}". Reason: {error}') from None
-
-
-class BackupAndRestore(Callback):
-    """Backs up weights and optimizer after each epoch, and resumes from the backup in the next `fit`.
-
-    Epochs that were completed before are not repeated: their hooks are called, but no batches run.
-
-    Args:
-      backup_dir: folder of the backup.
-      save_freq: `"epoch"`, or a number of batches.
-      double_checkpoint: ignored.
-      delete_checkpoint: whether to delete the backup when `fit` completes; true by default.
-
-    Raises:
-      ValueError: if `backup_dir` is empty.
-    """
-
-    def __init__(
-        self,
-        backup_dir: Any,
-        save_freq: Any = "epoch",
-        double_checkpoint: bool = False,
-        delete_checkpoint: bool = True,
-    ) -> None:
-        if not backup_dir:
-            raise ValueError("Empty `backup_dir` argument passed")
-        self.backup_dir: str = os.fspath(backup_dir)
-        self.save_freq: Any = save_freq
-        self.delete_checkpoint: bool = delete_checkpoint
-        self._epoch = self._batches = 0
-
-    @property
-    def _path(self) -> str:
-        return os.path.join(self.backup_dir, "latest.npz")
-
-    def on_train_begin(self, logs: Any = None) -> None:
-        """Restores the backup if it exists."""
-        if not os.path.exists(self._path):
-            return
-        if not self.model.built or not self.model.optimizer.built:
-            self.model.optimizer.build(self.model.trainable_variables)
-        backup = arrays.read(self._path)
-        with refusing(self._path, "is not a backup of this model"):
-            state = parse_document(str(backup["state"]), self._path, {"epoch": int})
-            values = [(variable, backup[str(number)]) for number, variable in enumerate(self._variables())]
-            for number, (variable, value) in enumerate(values):
-                arrays.check_dtype(variable.dtype, value, str(number))
-                arrays.put(variable, value, str(number))
-        self.model.__dict__["_initial_epoch"] = state["epoch"]
-
-    def on_epoch_end(self, epoch: int, logs: Any = None) -> None:
-        """Backs up the state if `save_freq` is `"epoch"`."""
-        self._epoch = epoch + 1
-        if self.save_freq == "epoch":
-            self._keep()
-
-    def on_train_batch_end(self, batch: int, logs: Any = None) -> None:
-        """Backs up the state if the number of batches is reached."""
-        self._batches += 1
-        if self.save_freq != "epoch" and self._batches % self.save_freq == 0:
-            self._keep()
-
-    def on_train_end(self, logs: Any = None) -> None:
-        """Deletes the backup."""
-        if self.delete_checkpoint and os.path.exists(self._path):
-            os.remove(self._path)
-
-    def _keep(self) -> None:
-        values = {str(number): arrays.value_of(variable) for number, variable in enumerate(self._variables())}
-        arrays.write(self._path, {"state": np.array(json.dumps({"epoch": self._epoch})), **values})
-
-    def _variables(self) -> list[Any]:
-        return [*self.model.weights, *self.model.optimizer.variables]

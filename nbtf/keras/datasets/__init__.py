@@ -5,15 +5,11 @@ Nothing is downloaded. If a file is missing, the error names its expected locati
 
 from __future__ import annotations
 
-from nbtf._public import public_names as _public_names
-from nbtf.keras.datasets import boston_housing as boston_housing
+from nbtf.keras import border as _border
 from nbtf.keras.datasets import cifar10 as cifar10
 from nbtf.keras.datasets import cifar100 as cifar100
 from nbtf.keras.datasets import digits as digits
 from nbtf.keras.datasets import fashion_mnist as fashion_mnist
-from nbtf.keras.datasets import imdb as imdb
 from nbtf.keras.datasets import mnist as mnist
 
-
-def __dir__() -> list[str]:
-    return _public_names(__name__)
+_border.guard(__name__)

@@ -8,9 +8,7 @@ from nbtf import nn
 from nbtf._ops.math.arithmetic import cast, multiply
 from nbtf._runtime.arguments import check_number
 from nbtf.keras import activations
-from nbtf.keras.layers.input_spec import InputSpec
 from nbtf.keras.layers.same_shape import SameShape
-from nbtf.keras.type_guards import is_list
 
 
 class ReLU(SameShape):
@@ -73,65 +71,6 @@ class LeakyReLU(SameShape):
 
     def call(self, inputs: Any) -> Any:
         return nn.leaky_relu(inputs, self.negative_slope)
-
-
-class PReLU(SameShape):
-    """Returns positive elements unchanged and negative ones times trainable slopes.
-
-    Args:
-      alpha_initializer: initializer of the slopes.
-      alpha_regularizer: penalty for large slopes.
-      alpha_constraint: constraint applied to the slopes after each update.
-      shared_axes: axes along which all elements share a slope.
-    """
-
-    _config = ("alpha_initializer", "alpha_regularizer", "alpha_constraint", "shared_axes")
-
-    def __init__(
-        self,
-        alpha_initializer: Any = "Zeros",
-        alpha_regularizer: Any = None,
-        alpha_constraint: Any = None,
-        shared_axes: Any = None,
-        **kwargs: Any,
-    ) -> None:
-        super().__init__(**kwargs)
-        self._take_rules("alpha", alpha_initializer, alpha_regularizer, alpha_constraint)
-        self.shared_axes: list[Any] | None = (
-            shared_axes if shared_axes is None or is_list(shared_axes) else [shared_axes]
-        )
-        self.alpha: Any = None
-
-    def build(self, input_shape: Any) -> None:
-        shape = list(input_shape[1:])
-        for axis in self.shared_axes or ():
-            shape[axis - 1] = 1
-        self.alpha = self._weight("alpha", shape)
-        lengths = {
-            axis: length for axis, length in enumerate(input_shape) if axis and axis not in (self.shared_axes or ())
-        }
-        self.input_spec: Any = InputSpec(ndim=len(input_shape), axes=lengths)
-
-    def call(self, inputs: Any) -> Any:
-        return nn.relu(inputs) - self.alpha.value * nn.relu(-inputs)
-
-
-class ELU(SameShape):
-    """Returns positive elements unchanged and `alpha * (exp(x) - 1)` for negative ones.
-
-    Args:
-      alpha: factor for negative elements; 1 by default.
-    """
-
-    _config = ("alpha",)
-
-    def __init__(self, alpha: float = 1.0, **kwargs: Any) -> None:
-        super().__init__(**kwargs)
-        self.alpha = alpha
-        self.built = True
-
-    def call(self, inputs: Any) -> Any:
-        return activations.elu(inputs, self.alpha)
 
 
 class Softmax(SameShape):

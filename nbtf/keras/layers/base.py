@@ -21,6 +21,7 @@ from nbtf._runtime.phases import in_layer
 from nbtf._runtime.tensor import Tensor
 from nbtf._types import as_dtype
 from nbtf.keras import naming, regularizers
+from nbtf.keras.border import advised
 from nbtf.keras.dtypes import _AUTOCAST, as_policy, reading_weights_as
 from nbtf.keras.layers.calling import (
     CALL,
@@ -105,7 +106,9 @@ class Layer(Described, Weights):
     ) -> None:
         self._begin_with(kwargs)
         if kwargs:
-            raise ValueError(f"Unrecognized keyword arguments passed to {type(self).__name__}: {kwargs}")
+            raise advised(
+                ValueError(f"Unrecognized keyword arguments passed to {type(self).__name__}: {kwargs}"), *kwargs
+            )
         if name is not None and (not isinstance(name, str) or "/" in name):
             raise ValueError(
                 f"Argument `name` must be a string and cannot contain character `/`. Received: name={name} (of type "

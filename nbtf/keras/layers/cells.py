@@ -1,4 +1,4 @@
-"""Cells of recurrent layers, which compute one step: a result and new states from an input and the previous states."""
+"""The cells of recurrent layers, which compute one step: a result and new states from an input and old states."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from nbtf import linalg
-from nbtf._ops.arrays.creation import ones, zeros
+from nbtf._ops.arrays.creation import ones
 from nbtf._ops.arrays.joining import concat, split
 from nbtf._ops.linalg.products import matmul
 from nbtf._ops.math.arithmetic import add
@@ -15,8 +15,6 @@ from nbtf._runtime.arguments import check_number
 from nbtf.keras import activations, random
 from nbtf.keras.layers.base import Layer
 from nbtf.keras.layers.described import arguments_of
-from nbtf.keras.registry import deserialized, serialized
-from nbtf.keras.type_guards import is_list
 
 
 class Cell(Layer):
@@ -83,16 +81,6 @@ class Cell(Layer):
 
     _config = arguments_of(__init__)
 
-    @property
-    def state_size(self) -> Any:
-        """The number of elements of each state."""
-        return self.units if self.states == 1 else [self.units] * self.states
-
-    @property
-    def output_size(self) -> int:
-        """The number of elements of a result."""
-        return self.units
-
     def build(self, input_shape: Any) -> None:
         """Creates the kernels and the bias."""
         width = self.units * self.gates
@@ -104,23 +92,11 @@ class Cell(Layer):
     def _make_bias(self, width: int) -> Any:
         return self._weight("bias", (width,))
 
-    def get_initial_state(self, batch_size: Any = None, **ignored: Any) -> list[Any]:
-        """Returns the initial states: zeros."""
-        return [zeros((batch_size, self.units), self.compute_dtype) for _ in range(self.states)]
-
-    def call(self, inputs: Any, states: Any, training: Any = False) -> Any:
-        """Returns a result and the new states."""
-        old_states: list[Any] = list(states) if is_list(states) else [states]
-        x = self.projected(self.dropped(inputs, training))
-        output, new_states = self.step(x, old_states, self.recurrent_mask(old_states[0], training))
-        return output, list(new_states)
-
     def dropped(self, inputs: Any, training: Any) -> Any:
         """Returns the inputs; in training, with zeros at the same positions in every step."""
         if not training or not self.dropout:
             return inputs
-        noise = (None, 1, None) if inputs.ndim == 3 else None
-        return random.dropout(inputs, self.dropout, noise, self.seed_generator)
+        return random.dropout(inputs, self.dropout, (None, 1, None), self.seed_generator)
 
     def recurrent_mask(self, state: Any, training: Any) -> Any:
         """Returns the factors of the states in training, or None."""
@@ -129,9 +105,8 @@ class Cell(Layer):
         return random.dropout(ones(state.shape, state.dtype), self.recurrent_dropout, None, self.seed_generator)
 
     def projected(self, inputs: Any) -> Any:
-        """Returns the part of the computation that needs no states, for one step or for all steps at once."""
-        kernel = self.kernel.value
-        projection = matmul(inputs, kernel) if inputs.ndim == 2 else linalg.tensordot(inputs, kernel, 1)
+        """Returns the part of the computation that needs no states, for all steps at once."""
+        projection = linalg.tensordot(inputs, self.kernel.value, 1)
         bias = self._input_bias()
         return projection if bias is None else add(projection, bias)
 
@@ -145,9 +120,6 @@ class Cell(Layer):
     def walk(self, x: Any, states: list[Any], backwards: bool, sequences: bool) -> list[Any] | None:
         """Returns output and states after all steps of projected inputs; None if it must run step by step."""
         return None
-
-    def compute_output_shape(self, input_shape: Any) -> Any:
-        return (input_shape[0], self.units)
 
 
 class SimpleRNNCell(Cell):
@@ -278,50 +250,3 @@ class GRUCell(_GatedCell):
             return None
         weights = [self.recurrent_kernel.value, *([] if self.bias is None else [self.bias.value])]
         return gru(x, *states, *weights, backwards=backwards, sequences=sequences)
-
-
-class StackedRNNCells(Layer):
-    """Several cells, each of which receives the results of the previous one.
-
-    Args:
-      cells: the cells in order.
-    """
-
-    def __init__(self, cells: Any, **kwargs: Any) -> None:
-        super().__init__(**kwargs)
-        self.cells: list[Any] = list(cells)
-
-    @property
-    def state_size(self) -> Any:
-        """The number of elements of each state of each cell."""
-        return [cell.state_size for cell in self.cells]
-
-    @property
-    def output_size(self) -> Any:
-        """The number of elements of a result."""
-        return self.cells[-1].output_size
-
-    def build(self, input_shape: Any) -> None:
-        shape = tuple(input_shape)
-        for cell in self.cells:
-            if not cell.built:
-                cell.build(shape)
-            shape = (shape[0], cell.output_size)
-
-    def get_initial_state(self, batch_size: Any = None, **ignored: Any) -> list[Any]:
-        """Returns the initial states: zeros."""
-        return [cell.get_initial_state(batch_size=batch_size) for cell in self.cells]
-
-    def call(self, inputs: Any, states: Any, training: Any = False) -> Any:
-        new_states: list[Any] = []
-        for cell, cell_states in zip(self.cells, states, strict=True):
-            inputs, new_cell_states = cell(inputs, cell_states, training=training)
-            new_states.append(new_cell_states)
-        return inputs, new_states
-
-    def get_config(self) -> dict[str, Any]:
-        return {**super().get_config(), "cells": [serialized(cell) for cell in self.cells]}
-
-    @classmethod
-    def from_config(cls, config: dict[str, Any]) -> Any:
-        return super().from_config({**config, "cells": [deserialized(cell) for cell in config["cells"]]})

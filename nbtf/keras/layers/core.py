@@ -12,7 +12,6 @@ from nbtf._ops.linalg.products import matmul
 from nbtf._ops.math.arithmetic import cast
 from nbtf._ops.math.comparison import not_equal
 from nbtf._ops.nn.layers import bias_add
-from nbtf._ops.reductions.truth import reduce_any
 from nbtf._runtime.arguments import check_has
 from nbtf._runtime.tensor import Tensor
 from nbtf._types import int32, int64
@@ -263,45 +262,6 @@ class Lambda(Layer):
                 f"arguments={config.get('arguments')!r:.80}"
             )
         return super().from_config({**config, "function": function})
-
-
-class Identity(SameShape):
-    """Returns its input unchanged."""
-
-    def __init__(self, **kwargs: Any) -> None:
-        super().__init__(**kwargs)
-        self.built = True
-
-    def call(self, inputs: Any) -> Any:
-        return inputs
-
-
-class Masking(Layer):
-    """Skips the steps of a sequence in which all numbers equal a given value.
-
-    Args:
-      mask_value: the value; 0 by default.
-    """
-
-    _config = ("mask_value",)
-    supports_masking = True
-
-    def __init__(self, mask_value: float = 0.0, **kwargs: Any) -> None:
-        super().__init__(**kwargs)
-        self.mask_value = mask_value
-        self.built = True
-
-    def compute_mask(self, inputs: Any, previous_mask: Any = None) -> Any:
-        """Returns where any value of a step differs from `mask_value`."""
-        return reduce_any(not_equal(inputs, self.mask_value), axis=-1)
-
-    def call(self, inputs: Any) -> Any:
-        """Returns the input with zeros in the steps that are skipped."""
-        counted_steps = reduce_any(not_equal(inputs, self.mask_value), axis=-1, keepdims=True)
-        return inputs * cast(counted_steps, inputs.dtype)
-
-    def compute_output_shape(self, input_shape: Any) -> Any:
-        return input_shape
 
 
 class InputLayer(Layer):

@@ -6,7 +6,7 @@ import inspect
 from typing import Any
 
 from nbtf.keras.dtypes import DTypePolicy
-from nbtf.keras.operation import Node, node_of
+from nbtf.keras.operation import Node
 from nbtf.keras.registry import deserialized, serialized
 from nbtf.keras.type_guards import is_dict, is_list
 
@@ -104,16 +104,6 @@ class Described:
         """Creates a layer from the result of `get_config`."""
         return cls(**{key: value if key == "dtype" else _build_argument(value) for key, value in config.items()})
 
-    def get_build_config(self) -> dict[str, Any]:
-        """Returns the arguments with which `build` was called."""
-        return {"input_shape": getattr(self, "_build_shape", None)}
-
-    def build_from_config(self, config: dict[str, Any]) -> None:
-        """Builds the layer with the result of `get_build_config`."""
-        shape = config.get("input_shape")
-        if shape is not None:
-            self.build(shape)  # type: ignore[attr-defined]  # every layer has it
-
     # The first input of a Sequential model
 
     def _begin_with(self, kwargs: dict[str, Any]) -> None:
@@ -130,34 +120,21 @@ class Described:
 
     # Inputs and outputs
 
-    def _node(self, index: int, attribute: str) -> Node:
-        nodes = self._inbound_nodes
-        if not nodes:
+    def _node(self, attribute: str) -> Node:
+        if not self._inbound_nodes:
             raise AttributeError(f"The layer {self._name} has never been called and thus has no defined {attribute}.")
-        if index >= len(nodes):
-            raise ValueError(
-                f"The layer {self._name} was called {len(nodes)} times, so there is no {attribute} at {index}."
-            )
-        return nodes[index]
+        return self._inbound_nodes[0]
 
     @property
     def input(self) -> Any:
         """The symbolic tensor or tensors with which the layer was called."""
-        return self.get_input_at(0)
+        tensors = self._node("input").input_tensors
+        return tensors[0] if len(tensors) == 1 else tensors
 
     @property
     def output(self) -> Any:
         """The symbolic tensor or tensors that the layer returned."""
-        return self.get_output_at(0)
-
-    def get_input_at(self, index: int) -> Any:
-        """Returns the input of the call with this index."""
-        tensors = self._node(index, "input").input_tensors
-        return tensors[0] if len(tensors) == 1 else tensors
-
-    def get_output_at(self, index: int) -> Any:
-        """Returns the output of the call with this index."""
-        return self._node(index, "output").outputs
+        return self._node("output").outputs
 
     @property
     def input_shape(self) -> Any:
@@ -168,11 +145,6 @@ class Described:
     def output_shape(self) -> Any:
         """The shape of `output`."""
         return _shapes(self.output)
-
-    @property
-    def inbound_layers(self) -> list[Any]:
-        """The preceding layers in a functional model."""
-        return [node.operation for inbound in self._inbound_nodes for node in map(node_of, inbound.input_tensors)]
 
 
 _NOT_PLAIN = object()

@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from nbtf._ops.arrays.broadcasting import reshape
 from nbtf._ops.arrays.creation import convert_to_tensor
 from nbtf._ops.arrays.ranges import one_hot
-from nbtf._ops.arrays.searching import searchsorted
 from nbtf._ops.math.arithmetic import cast
 from nbtf._ops.math.exponentials import sqrt
 from nbtf._ops.math.magnitude import maximum
@@ -236,59 +235,3 @@ def encoded_shape(shape: Any, count: int, mode: str) -> Any:
     if mode == "one_hot":
         return (*(shape[:-1] if len(shape) > 1 and shape[-1] == 1 else shape), count)
     return (*shape[:-1], count)
-
-
-class Discretization(Layer):
-    """Returns the number of the range in which each value lies.
-
-    Args:
-      bin_boundaries: the boundaries in ascending order.
-      num_bins: number of ranges that `adapt` creates.
-      epsilon: ignored.
-      output_mode: `"int"`, `"one_hot"`, `"multi_hot"` or `"count"`.
-
-    Raises:
-      ValueError: if neither `bin_boundaries` nor `num_bins` is given.
-
-    >>> tf.keras.layers.Discretization([0.0, 1.0])([0.5, -1.0, 2.0]).numpy().tolist()
-    [1, 0, 2]
-    """
-
-    _config = ("bin_boundaries", "num_bins", "epsilon", "output_mode")
-
-    def __init__(
-        self,
-        bin_boundaries: Any = None,
-        num_bins: int | None = None,
-        epsilon: float = 0.01,
-        output_mode: str = "int",
-        **kwargs: Any,
-    ) -> None:
-        kwargs.pop("sparse", None)
-        super().__init__(**kwargs)
-        if num_bins is None and bin_boundaries is None:
-            raise ValueError("You need to set either `num_bins` or `bin_boundaries`.")
-        self.bin_boundaries: Any = None if bin_boundaries is None else [float(boundary) for boundary in bin_boundaries]
-        self.num_bins: int | None = num_bins
-        self.epsilon: float = epsilon
-        self.output_mode: str = output_mode
-        self.built = True
-
-    def adapt(self, data: Any, steps: int | None = None) -> None:
-        """Computes boundaries that split the data into ranges with equally many values.
-
-        Args:
-          data: an array, a tensor, or a dataset of batches.
-          steps: number of batches of a dataset to use; all by default.
-        """
-        values, bin_count = np.sort(batches_of(data, steps).ravel()), self.num_bins or 1
-        self.bin_boundaries = [float(values[len(values) * number // bin_count]) for number in range(1, bin_count)]
-
-    def call(self, inputs: Any) -> Any:
-        limits = convert_to_tensor(self.bin_boundaries, self.compute_dtype)
-        flat = reshape(cast(inputs, self.compute_dtype), (-1,))
-        indices = reshape(searchsorted(limits, flat, side="right"), inputs.shape)
-        if self.output_mode == "int":
-            return indices
-        count = len(self.bin_boundaries or ()) + 1
-        return encoded(cast(indices, "int64"), count, self.output_mode, self.compute_dtype)

@@ -2,46 +2,52 @@
 
 from __future__ import annotations
 
-from functools import partial
-from typing import Any
+from typing import Any, ClassVar
 
-from nbtf import nest
-from nbtf._ops.arrays.creation import zeros_like
+from nbtf._ops.arrays.creation import zeros, zeros_like
 from nbtf._ops.arrays.joining import stack, unstack
 from nbtf._ops.arrays.shapes import expand_dims
 from nbtf._ops.arrays.slicing import reverse
 from nbtf._ops.math.comparison import where
 from nbtf.keras.layers.base import Layer
-from nbtf.keras.layers.cells import Cell, GRUCell, LSTMCell, SimpleRNNCell, StackedRNNCells
+from nbtf.keras.layers.cells import Cell, GRUCell, LSTMCell, SimpleRNNCell
 from nbtf.keras.layers.input_spec import InputSpec
-from nbtf.keras.registry import deserialized, serialized
 from nbtf.keras.type_guards import is_list
 
+_OF_LAYERS = (
+    "name trainable dtype activity_regularizer autocast input_shape batch_input_shape input_dim batch_size batch_shape"
+).split()
+"""The arguments of every layer."""
 
-class RNN(Layer):
-    """Processes sequences step by step with a cell that computes one step.
+_FASTER = ("use_cudnn", "implementation", "time_major")
+"""Arguments that choose between implementations with the same results."""
+
+
+class Recurrent(Layer):
+    """Base class of the recurrent layers, each of which has a cell that computes one step.
 
     Args:
-      cell: a cell, or a list of cells, each of which receives the results of the previous one. A cell has `state_size`
-        and `call(inputs, states)`, which returns a result and the new states.
+      units: number of elements of a state.
+      *args: the further arguments of the cell.
       return_sequences: whether to return the results of all steps, not only of the last one; false by default.
       return_state: whether to also return the last states; false by default.
       go_backwards: whether to start at the end of the sequences; false by default.
       stateful: whether to continue from the last states of the previous batch; false by default.
       unroll: ignored.
       zero_output_for_mask: whether the results of masked steps are 0, not those of the previous step; false by default.
-
-    >>> layer = tf.keras.layers.RNN(tf.keras.layers.LSTMCell(4), return_sequences=True)
-    >>> layer(tf.zeros((2, 5, 3))).shape
-    TensorShape([2, 5, 4])
+      **kwargs: the arguments of the cell and of every layer.
     """
 
+    _leaf = True
     _config = ("return_sequences", "return_state", "go_backwards", "stateful", "unroll", "zero_output_for_mask")
     supports_masking = True
+    _kind_of_cell: ClassVar[type[Cell]]
+    _cell_name: ClassVar[str]
 
     def __init__(
         self,
-        cell: Any,
+        units: int,
+        *args: Any,
         return_sequences: bool = False,
         return_state: bool = False,
         go_backwards: bool = False,
@@ -50,8 +56,11 @@ class RNN(Layer):
         zero_output_for_mask: bool = False,
         **kwargs: Any,
     ) -> None:
-        super().__init__(**kwargs)
-        self.cell: Any = StackedRNNCells(cell) if is_list(cell) else cell
+        super().__init__(**{name: kwargs.pop(name) for name in _OF_LAYERS if name in kwargs})
+        of_cell = {name: value for name, value in kwargs.items() if name not in _FASTER}
+        self.cell: Cell = self._kind_of_cell(
+            units, *args, name=self._cell_name, dtype=self._policy, trainable=self._trainable, **of_cell
+        )
         self.return_sequences: bool = return_sequences
         self.return_state: bool = return_state
         self.go_backwards: bool = go_backwards
@@ -59,34 +68,29 @@ class RNN(Layer):
         self.unroll: bool = unroll
         self.zero_output_for_mask: bool = zero_output_for_mask
         self.__dict__["_last_states"] = None
-        self.input_spec: Any = InputSpec(ndim=3) if isinstance(self.cell, Cell) else None
+        self.input_spec: Any = InputSpec(ndim=3)
 
     _internal = Layer._internal | {"_last_states"}
     _last_states: Any
 
+    def __getattr__(self, name: str) -> Any:
+        """Returns an attribute of the cell."""
+        cell = self.__dict__.get("cell")
+        if cell is not None and (name in cell._config or name in ("kernel", "recurrent_kernel", "bias")):
+            return getattr(cell, name)
+        raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
+
     def build(self, input_shape: Any) -> None:
         shape = input_shape[0] if input_shape.__class__ is list else input_shape
-        if isinstance(self.cell, Layer) and not self.cell.built:
+        if not self.cell.built:
             self.cell.build((shape[0], *shape[2:]))
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Computes the results; the first argument may be a list of the sequences and the initial states."""
-        if args and args[0].__class__ is list and len(args[0]) > 1 and all(map(_has_shape, args[0])):
+        if args and args[0].__class__ is list and len(args[0]) > 1 and all(hasattr(item, "shape") for item in args[0]):
             kwargs["initial_state"] = args[0][1:]
             args = (args[0][0], *args[1:])
         return super().__call__(*args, **kwargs)
-
-    def get_initial_state(self, batch_size: Any) -> Any:
-        """Returns the initial states: zeros."""
-        if hasattr(self.cell, "get_initial_state"):
-            return self.cell.get_initial_state(batch_size=batch_size)
-        from nbtf._ops.arrays.creation import zeros
-
-        sizes: Any = self.cell.state_size
-        return [
-            zeros((batch_size, *(size if is_list(size) else (size,))), self.compute_dtype)
-            for size in (sizes if is_list(sizes) else [sizes])
-        ]
 
     def reset_states(self) -> None:
         """Resets the states kept from the previous batch."""
@@ -97,61 +101,42 @@ class RNN(Layer):
     def call(self, sequences: Any, initial_state: Any = None, mask: Any = None, training: Any = False) -> Any:
         states = initial_state if initial_state is not None else self._last_states if self.stateful else None
         if states is None:
-            states = self.get_initial_state(sequences._array.shape[0])
-        states = list(states) if is_list(states) else [states]
-        output, states = self._walk(sequences, states, mask, training)
+            shape = (sequences._array.shape[0], self.cell.units)
+            states = [zeros(shape, self.compute_dtype) for _ in range(self.cell.states)]
+        output, states = self._walk(sequences, list(states) if is_list(states) else [states], mask, training)
         if self.stateful:
             self.__dict__["_last_states"] = states
-        return [output, *nest.flatten(states)] if self.return_state else output
+        return [output, *states] if self.return_state else output
 
     def _walk(self, sequences: Any, states: list[Any], mask: Any, training: Any) -> tuple[Any, list[Any]]:
-        """Returns the output and the states after the last step."""
-        step, inputs, walk = self._stepping(sequences, states, training)
-        walked = (
-            None if walk is None or mask is not None else walk(inputs, states, self.go_backwards, self.return_sequences)
-        )
-        if walked is not None:
-            return walked[0], walked[1:]
+        """Returns the output and the states after the last step. All inputs are projected at once."""
+        cell = self.cell
+        inputs = cell.projected(cell.dropped(sequences, training))
+        factors = cell.recurrent_mask(states[0], training)
+        if factors is None and mask is None:
+            walked = cell.walk(inputs, states, self.go_backwards, self.return_sequences)
+            if walked is not None:
+                return walked[0], walked[1:]
         steps: list[Any] = unstack(inputs, axis=1)
-        counts: list[Any] = (
-            [None] * len(steps) if mask is None else [expand_dims(step_mask, 1) for step_mask in unstack(mask, axis=1)]
-        )
+        counts = [None] * len(steps) if mask is None else [expand_dims(counted, 1) for counted in unstack(mask, axis=1)]
         if self.go_backwards:
             steps, counts = steps[::-1], counts[::-1]
         results: list[Any] = []
         for x, counted in zip(steps, counts, strict=True):
-            result, new_states = step(x, states)
+            result, new_states = cell.step(x, states, factors)
             if counted is not None:
                 instead = results[-1] if results and not self.zero_output_for_mask else zeros_like(result)
                 result = where(counted, result, instead)
-                new_states = _choose_states(counted, new_states, states)
+                new_states = [where(counted, new, old) for new, old in zip(new_states, states, strict=True)]
             results.append(result)
-            states = list(new_states)
+            states = new_states
         return stack(results, axis=1) if self.return_sequences else results[-1], states
-
-    def _stepping(self, sequences: Any, states: list[Any], training: Any) -> tuple[Any, Any, Any]:
-        """Returns the function of a step, the inputs for it, and a function for all steps if one exists.
-
-        nbtf's own cells project all inputs at once.
-        """
-        cell = self.cell
-        if isinstance(cell, Cell) and type(cell).call is Cell.call:
-            inputs = cell.projected(cell.dropped(sequences, training))
-            mask = cell.recurrent_mask(states[0], training)
-            return partial(_own_step, cell, mask), inputs, cell.walk if mask is None else None
-        options = {"training": training} if isinstance(cell, Layer) and cell._facts.has_training else {}
-        return partial(_step, cell, options), sequences, None
 
     def compute_output_shape(self, sequences_shape: Any, initial_state_shape: Any = None) -> Any:
         shape = sequences_shape[0] if sequences_shape.__class__ is list else sequences_shape
-        sizes: Any = self.cell.state_size
-        size = getattr(self.cell, "output_size", None) or (sizes[0] if is_list(sizes) else sizes)
-        output_shape = (*shape[:2], size) if self.return_sequences else (shape[0], size)
-        return (
-            [output_shape, *((shape[0], state_size) for state_size in nest.flatten(sizes))]
-            if self.return_state
-            else output_shape
-        )
+        units = self.cell.units
+        output_shape = (*shape[:2], units) if self.return_sequences else (shape[0], units)
+        return [output_shape, *[(shape[0], units)] * self.cell.states] if self.return_state else output_shape
 
     def compute_output_spec(self, *args: Any, **kwargs: Any) -> Any:
         """Returns symbolic results for symbolic inputs."""
@@ -163,94 +148,18 @@ class RNN(Layer):
         return mask if self.return_sequences and not self.return_state else None
 
     def get_config(self) -> dict[str, Any]:
-        return {**super().get_config(), "cell": serialized(self.cell)}
-
-    @classmethod
-    def from_config(cls, config: dict[str, Any], custom_objects: Any = None) -> Any:
-        return cls(deserialized(config.pop("cell"), custom_objects), **config)
-
-
-def _own_step(cell: Cell, mask: Any, x: Any, states: list[Any]) -> tuple[Any, list[Any]]:
-    return cell.step(x, states, mask)
-
-
-def _step(cell: Any, options: dict[str, Any], x: Any, states: list[Any]) -> Any:
-    return _list_states(cell(x, states, **options))
-
-
-def _choose_states(counted: Any, new_states: list[Any], old_states: list[Any]) -> list[Any]:
-    """Returns new states where a step is unmasked and the previous states elsewhere."""
-
-    def choose(new: Any, old: Any) -> Any:
-        return where(counted, new, old)
-
-    return nest.map_structure(choose, new_states, old_states)
-
-
-def _has_shape(value: Any) -> bool:
-    return hasattr(value, "shape")
-
-
-def _list_states(result_and_states: Any) -> Any:
-    result, states = result_and_states
-    return result, list(states) if is_list(states) else [states]
-
-
-class _OfCell(RNN):
-    """Base class of the recurrent layers that have a cell of their own."""
-
-    _leaf = True
-    _kind_of_cell: type[Cell] = Cell
-    _cell_name = "cell"
-
-    def __init__(self, units: int, *args: Any, **kwargs: Any) -> None:
-        option_names = (
-            "return_sequences",
-            "return_state",
-            "go_backwards",
-            "stateful",
-            "unroll",
-            "zero_output_for_mask",
-        )
-        options = {name: kwargs.pop(name) for name in option_names if name in kwargs}
-        for name in ("name", "trainable", "dtype", "activity_regularizer", "autocast"):
-            if name in kwargs:
-                options[name] = kwargs.pop(name)
-        for name in ("input_shape", "batch_input_shape", "input_dim", "batch_size", "batch_shape"):
-            if name in kwargs:
-                options[name] = kwargs.pop(name)
-        for name in ("use_cudnn", "implementation", "time_major"):
-            kwargs.pop(name, None)
-        shared_options = {name: options[name] for name in ("dtype", "trainable") if name in options}
-        cell = self._kind_of_cell(units, *args, name=self._cell_name, **shared_options, **kwargs)
-        super().__init__(cell, **options)
-
-    def __getattr__(self, name: str) -> Any:
-        """Returns an attribute of the cell."""
-        cell = self.__dict__.get("cell")
-        if cell is not None and (name in cell._config or name in ("kernel", "recurrent_kernel", "bias")):
-            return getattr(cell, name)
-        raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
-
-    def get_config(self) -> dict[str, Any]:
-        config = super().get_config()
-        del config["cell"]
         of_cell = self.cell.get_config()
-        return {**config, **{name: of_cell[name] for name in self.cell._config}}
-
-    @classmethod
-    def from_config(cls, config: dict[str, Any], custom_objects: Any = None) -> Any:
-        return cls(**config)
+        return {**super().get_config(), **{name: of_cell[name] for name in self.cell._config}}
 
 
-class SimpleRNN(_OfCell):
+class SimpleRNN(Recurrent):
     """Computes `activation(input @ kernel + state @ recurrent_kernel + bias)` at each step; see `LSTM`."""
 
     _kind_of_cell = SimpleRNNCell
     _cell_name = "simple_rnn_cell"
 
 
-class LSTM(_OfCell):
+class LSTM(Recurrent):
     """Processes sequences with an LSTM: gates decide how much of the memory is forgotten, added and output.
 
     Args:
@@ -274,8 +183,11 @@ class LSTM(_OfCell):
     _cell_name = "lstm_cell"
 
 
-class GRU(_OfCell):
-    """Processes sequences with a GRU: gates decide how much of the state is replaced. See `LSTM` and `GRUCell`."""
+class GRU(Recurrent):
+    """Processes sequences with a GRU: gates decide how much of the state is replaced. See `LSTM`.
+
+    `reset_after` says whether the reset gate acts after the multiplication by the recurrent kernel; true by default.
+    """
 
     _kind_of_cell = GRUCell
     _cell_name = "gru_cell"

@@ -7,9 +7,9 @@ from typing import Any
 
 from nbtf._ops.arrays.broadcasting import reshape
 from nbtf._ops.arrays.gathering import repeat
-from nbtf._ops.arrays.padding import pad, tile
-from nbtf._ops.arrays.shapes import expand_dims, transpose
-from nbtf._runtime.arguments import check_text, check_whole
+from nbtf._ops.arrays.padding import pad
+from nbtf._ops.arrays.shapes import transpose
+from nbtf._runtime.arguments import check_text
 from nbtf.keras.layers.base import Layer
 from nbtf.keras.layers.input_spec import InputSpec, channels_first, data_format_of, pair
 from nbtf.keras.type_guards import is_list
@@ -85,57 +85,6 @@ class Reshape(Layer):
         return (input_shape[0], *target)
 
 
-class Permute(Layer):
-    """Permutes the axes.
-
-    Args:
-      dims: the axes in their new order, counted from 1; the batch stays first.
-
-    Raises:
-      ValueError: if `dims` does not contain every axis exactly once.
-    """
-
-    _leaf = True
-    _config = ("dims",)
-
-    def __init__(self, dims: Any, **kwargs: Any) -> None:
-        super().__init__(**kwargs)
-        self.dims: tuple[Any, ...] = tuple(dims)
-        if sorted(self.dims) != list(range(1, len(self.dims) + 1)):
-            raise ValueError(
-                "Invalid permutation argument `dims` for Permute Layer. The set of indices in `dims` must be "
-                f"consecutive and start from 1. Received dims={dims}"
-            )
-        self.input_spec: Any = InputSpec(ndim=len(self.dims) + 1)
-
-    def call(self, inputs: Any) -> Any:
-        return transpose(inputs, [0, *self.dims])
-
-
-class RepeatVector(Layer):
-    """Repeats each vector.
-
-    Args:
-      n: number of repetitions.
-
-    Raises:
-      TypeError: if `n` is not an integer.
-    """
-
-    _leaf = True
-    _config = ("n",)
-
-    def __init__(self, n: int, **kwargs: Any) -> None:
-        super().__init__(**kwargs)
-        if not isinstance(n, int):  # pyright: ignore[reportUnnecessaryIsInstance]
-            raise TypeError(f"Expected an integer value for `n`, got {type(n)}.")
-        self.n = n
-        self.input_spec: Any = InputSpec(ndim=2)
-
-    def call(self, inputs: Any) -> Any:
-        return tile(expand_dims(inputs, 1), [1, self.n, 1])
-
-
 class Stretching(Layer):
     """Base class of the layers that change the length of sequences, or height and width of images."""
 
@@ -151,24 +100,6 @@ class Stretching(Layer):
     def _first(self) -> int:
         """The first axis that changes."""
         return 2 if channels_first(self.data_format) else 1
-
-
-class UpSampling1D(Stretching):
-    """Repeats each step of a sequence.
-
-    Args:
-      size: number of repetitions; 2 by default.
-    """
-
-    _config = ("size",)
-    rank = 1
-
-    def __init__(self, size: int = 2, **kwargs: Any) -> None:
-        super().__init__(**kwargs)
-        self.size: int = check_whole(size, "size")
-
-    def call(self, inputs: Any) -> Any:
-        return repeat(inputs, self.size, axis=1)
 
 
 class UpSampling2D(Stretching):
@@ -212,11 +143,6 @@ def _sides(value: Any, name: str) -> tuple[tuple[int, int], tuple[int, int]]:
     return rows, columns
 
 
-def _ends(value: Any) -> Any:
-    """Returns the number of steps before and after a sequence."""
-    return (value, value) if isinstance(value, int) else tuple(value)
-
-
 class ZeroPadding2D(Stretching):
     """Pads images with zeros.
 
@@ -236,54 +162,3 @@ class ZeroPadding2D(Stretching):
         for axis, sides in enumerate([self.padding] if self.rank == 1 else self.padding, self._first):
             around[axis] = list(sides)
         return pad(inputs, around)
-
-
-class ZeroPadding1D(ZeroPadding2D):
-    """Pads sequences with zeros at both ends.
-
-    Args:
-      padding: number of steps, or a pair for the two ends; 1 by default.
-      data_format: `"channels_last"` or `"channels_first"`.
-    """
-
-    rank = 1
-
-    def __init__(self, padding: Any = 1, data_format: str | None = None, **kwargs: Any) -> None:
-        super().__init__(0, data_format, **kwargs)
-        self.padding: Any = _ends(padding)
-
-
-class Cropping2D(Stretching):
-    """Crops the borders of images.
-
-    Args:
-      cropping: number of rows and columns: a number, a pair for height and width, or a pair of pairs; 0 by default.
-      data_format: `"channels_last"` or `"channels_first"`.
-    """
-
-    _config = ("cropping", "data_format")
-
-    def __init__(self, cropping: Any = ((0, 0), (0, 0)), data_format: str | None = None, **kwargs: Any) -> None:
-        super().__init__(data_format, **kwargs)
-        self.cropping: Any = _sides(cropping, "cropping")
-
-    def call(self, inputs: Any) -> Any:
-        lengths, slices = inputs._array.shape, [slice(None)] * inputs.ndim
-        for axis, (start, end) in enumerate([self.cropping] if self.rank == 1 else self.cropping, self._first):
-            slices[axis] = slice(start, lengths[axis] - end)
-        return inputs[tuple(slices)]
-
-
-class Cropping1D(Cropping2D):
-    """Crops the ends of sequences.
-
-    Args:
-      cropping: number of steps, or a pair for the two ends; 1 by default.
-    """
-
-    _config = ("cropping",)
-    rank = 1
-
-    def __init__(self, cropping: Any = (1, 1), **kwargs: Any) -> None:
-        super().__init__(0, "channels_last", **kwargs)
-        self.cropping: Any = _ends(cropping)

@@ -4,15 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from nbtf._public import public_names as _public_names
+from nbtf.keras import border as _border
 from nbtf.keras.catalogue import public_classes, public_functions
 from nbtf.keras.losses.classes import BinaryCrossentropy as BinaryCrossentropy
-from nbtf.keras.losses.classes import BinaryFocalCrossentropy as BinaryFocalCrossentropy
 from nbtf.keras.losses.classes import CategoricalCrossentropy as CategoricalCrossentropy
-from nbtf.keras.losses.classes import CategoricalFocalCrossentropy as CategoricalFocalCrossentropy
-from nbtf.keras.losses.classes import CategoricalHinge as CategoricalHinge
 from nbtf.keras.losses.classes import CosineSimilarity as CosineSimilarity
-from nbtf.keras.losses.classes import Dice as Dice
 from nbtf.keras.losses.classes import Hinge as Hinge
 from nbtf.keras.losses.classes import Huber as Huber
 from nbtf.keras.losses.classes import KLDivergence as KLDivergence
@@ -20,17 +16,11 @@ from nbtf.keras.losses.classes import LogCosh as LogCosh
 from nbtf.keras.losses.classes import MeanAbsoluteError as MeanAbsoluteError
 from nbtf.keras.losses.classes import MeanAbsolutePercentageError as MeanAbsolutePercentageError
 from nbtf.keras.losses.classes import MeanSquaredError as MeanSquaredError
-from nbtf.keras.losses.classes import MeanSquaredLogarithmicError as MeanSquaredLogarithmicError
 from nbtf.keras.losses.classes import Poisson as Poisson
 from nbtf.keras.losses.classes import SparseCategoricalCrossentropy as SparseCategoricalCrossentropy
-from nbtf.keras.losses.classes import SquaredHinge as SquaredHinge
 from nbtf.keras.losses.functions import binary_crossentropy as binary_crossentropy
-from nbtf.keras.losses.functions import binary_focal_crossentropy as binary_focal_crossentropy
 from nbtf.keras.losses.functions import categorical_crossentropy as categorical_crossentropy
-from nbtf.keras.losses.functions import categorical_focal_crossentropy as categorical_focal_crossentropy
-from nbtf.keras.losses.functions import categorical_hinge as categorical_hinge
 from nbtf.keras.losses.functions import cosine_similarity as cosine_similarity
-from nbtf.keras.losses.functions import dice as dice
 from nbtf.keras.losses.functions import hinge as hinge
 from nbtf.keras.losses.functions import huber as huber
 from nbtf.keras.losses.functions import kl_divergence as kl_divergence
@@ -38,10 +28,8 @@ from nbtf.keras.losses.functions import log_cosh as log_cosh
 from nbtf.keras.losses.functions import mean_absolute_error as mean_absolute_error
 from nbtf.keras.losses.functions import mean_absolute_percentage_error as mean_absolute_percentage_error
 from nbtf.keras.losses.functions import mean_squared_error as mean_squared_error
-from nbtf.keras.losses.functions import mean_squared_logarithmic_error as mean_squared_logarithmic_error
 from nbtf.keras.losses.functions import poisson as poisson
 from nbtf.keras.losses.functions import sparse_categorical_crossentropy as sparse_categorical_crossentropy
-from nbtf.keras.losses.functions import squared_hinge as squared_hinge
 from nbtf.keras.losses.loss import Loss as Loss
 from nbtf.keras.losses.loss import LossFunctionWrapper as LossFunctionWrapper
 from nbtf.keras.losses.loss import Reduction as Reduction
@@ -50,7 +38,6 @@ from nbtf.keras.registry import deserialized, look_up, serialized
 mse = MSE = mean_squared_error
 mae = MAE = mean_absolute_error
 mape = MAPE = mean_absolute_percentage_error
-msle = MSLE = mean_squared_logarithmic_error
 kld = KLD = kullback_leibler_divergence = kl_divergence
 bce = BCE = binary_crossentropy
 logcosh = log_cosh
@@ -77,5 +64,4 @@ def deserialize(name: Any, custom_objects: Any = None) -> Any:
     return get(name) if isinstance(name, str) else deserialized(name, custom_objects, _KNOWN)
 
 
-def __dir__() -> list[str]:
-    return _public_names(__name__)
+_border.guard(__name__)

@@ -46,16 +46,6 @@ class MeanAbsolutePercentageError(_Plain):
     fn = functions.mean_absolute_percentage_error
 
 
-class MeanSquaredLogarithmicError(_Plain):
-    """Computes the mean of squared errors of logarithms.
-
-    Args:
-      dtype: dtype of the result; `floatx()` by default.
-    """
-
-    fn = functions.mean_squared_logarithmic_error
-
-
 class LogCosh(_Plain):
     """Computes the mean of `log(cosh(error))`.
 
@@ -94,26 +84,6 @@ class Hinge(_Plain):
     """
 
     fn = functions.hinge
-
-
-class SquaredHinge(_Plain):
-    """Computes the mean of squared hinge losses.
-
-    Args:
-      dtype: dtype of the result; `floatx()` by default.
-    """
-
-    fn = functions.squared_hinge
-
-
-class CategoricalHinge(_Plain):
-    """Computes the hinge loss of classes, a penalty if another class comes within 1 of the right one.
-
-    Args:
-      dtype: dtype of the result; `floatx()` by default.
-    """
-
-    fn = functions.categorical_hinge
 
 
 class Huber(FunctionLoss):
@@ -188,69 +158,6 @@ class BinaryCrossentropy(FunctionLoss):
     name: str = ""
     dtype: Any = None
     fn = functions.binary_crossentropy
-
-
-class BinaryFocalCrossentropy(FunctionLoss):
-    """Computes `BinaryCrossentropy` with a lower weight for easy examples.
-
-    Args:
-      apply_class_balancing: whether to weight the answers by `alpha`; false by default.
-      alpha: weight of the answer 1; 0.25 by default.
-      gamma: exponent that reduces the weight of easy examples; 2 by default.
-      from_logits: whether predictions are logits instead of probabilities; false by default.
-      label_smoothing: fraction of each label to spread over all classes; 0 by default.
-      axis: axis of the classes; the last by default.
-      dtype: dtype of the result; `floatx()` by default.
-    """
-
-    apply_class_balancing: bool = False
-    alpha: float = 0.25
-    gamma: float = 2.0
-    from_logits: bool = False
-    label_smoothing: float = 0.0
-    axis: int = -1
-    reduction: Any = "sum_over_batch_size"
-    name: str = ""
-    dtype: Any = None
-    fn = functions.binary_focal_crossentropy
-
-
-class CategoricalFocalCrossentropy(FunctionLoss):
-    """Computes `CategoricalCrossentropy` with a lower weight for easy examples.
-
-    Args:
-      alpha: weight of the classes; 0.25 by default.
-      gamma: exponent that reduces the weight of easy examples; 2 by default.
-      from_logits: whether predictions are logits instead of probabilities; false by default.
-      label_smoothing: fraction of each label to spread over all classes; 0 by default.
-      axis: axis of the classes; the last by default.
-      dtype: dtype of the result; `floatx()` by default.
-    """
-
-    alpha: float = 0.25
-    gamma: float = 2.0
-    from_logits: bool = False
-    label_smoothing: float = 0.0
-    axis: int = -1
-    reduction: Any = "sum_over_batch_size"
-    name: str = ""
-    dtype: Any = None
-    fn = functions.categorical_focal_crossentropy
-
-
-class Dice(FunctionLoss):
-    """Computes `1 - 2 * sum(y_true * y_pred) / (sum(y_true) + sum(y_pred))`, the Dice loss of regions.
-
-    Args:
-      axis: axes to sum over; all by default.
-      dtype: dtype of the result; `floatx()` by default.
-    """
-
-    axis: Any = None
-    reduction: Any = "sum_over_batch_size"
-    name: str = ""
-    dtype: Any = None
-    fn = functions.dice
 
 
 class CosineSimilarity(FunctionLoss):

@@ -9,9 +9,9 @@ from nbtf._ops.arrays.broadcasting import reshape
 from nbtf._ops.arrays.creation import zeros_like
 from nbtf._ops.arrays.shapes import squeeze
 from nbtf._ops.linalg.norms import l2_normalize
-from nbtf._ops.math.arithmetic import cast, multiply, subtract
+from nbtf._ops.math.arithmetic import cast, subtract
 from nbtf._ops.math.comparison import equal, less_equal, where
-from nbtf._ops.math.exponentials import log, log1p, pow, sigmoid
+from nbtf._ops.math.exponentials import log
 from nbtf._ops.math.magnitude import abs, clip_by_value, maximum, square
 from nbtf._ops.reductions.means_and_extremes import reduce_max, reduce_mean
 from nbtf._ops.reductions.sums import reduce_sum
@@ -76,13 +76,6 @@ def mean_absolute_percentage_error(y_true: Any, y_pred: Any) -> Tensor:
     return reduce_mean(abs((y_true - y_pred) / maximum(abs(y_true), epsilon())), axis=-1) * 100.0
 
 
-def mean_squared_logarithmic_error(y_true: Any, y_pred: Any) -> Tensor:
-    """Returns `mean(square(log(y_true + 1) - log(y_pred + 1)))` over the last axis."""
-    y_true, y_pred = _pair(y_true, y_pred)
-    apart = log1p(maximum(y_pred, epsilon())) - log1p(maximum(y_true, epsilon()))
-    return reduce_mean(square(apart), axis=-1)
-
-
 def cosine_similarity(y_true: Any, y_pred: Any, axis: int = -1) -> Tensor:
     """Returns the negative cosine of the angle between vectors: -1 for the same direction, 1 for opposite ones.
 
@@ -139,20 +132,6 @@ def hinge(y_true: Any, y_pred: Any) -> Tensor:
     """Returns `mean(maximum(1 - y_true * y_pred, 0))` over the last axis; labels are -1 and 1, or 0 and 1."""
     y_true, y_pred = _floats(y_true, y_pred)
     return reduce_mean(maximum(1.0 - _signs(y_true) * y_pred, 0.0), axis=-1)
-
-
-def squared_hinge(y_true: Any, y_pred: Any) -> Tensor:
-    """Returns `mean(square(maximum(1 - y_true * y_pred, 0)))` over the last axis."""
-    y_true, y_pred = _floats(y_true, y_pred)
-    return reduce_mean(square(maximum(1.0 - _signs(y_true) * y_pred, 0.0)), axis=-1)
-
-
-def categorical_hinge(y_true: Any, y_pred: Any) -> Tensor:
-    """Returns `maximum(neg - pos + 1, 0)`: how close the best wrong class comes to the right one."""
-    y_true, y_pred = _floats(y_true, y_pred)
-    right = reduce_sum(y_true * y_pred, axis=-1)
-    wrong = reduce_max((1.0 - y_true) * y_pred, axis=-1)
-    return nn.relu(wrong - right + 1.0)
 
 
 # ---- Losses of classes
@@ -253,56 +232,7 @@ def _binary(y_true: Tensor, y_pred: Tensor, from_logits: bool) -> Tensor:
     return -(y_true * log(chance) + (1.0 - y_true) * log(1.0 - chance))
 
 
-def binary_focal_crossentropy(
-    y_true: Any,
-    y_pred: Any,
-    apply_class_balancing: bool = False,
-    alpha: float = 0.25,
-    gamma: float = 2.0,
-    from_logits: bool = False,
-    label_smoothing: float = 0.0,
-    axis: int = -1,
-) -> Tensor:
-    """Returns `binary_crossentropy` with a lower weight for easy examples."""
-    y_true, y_pred = _pair_of_a_shape(y_true, y_pred)
-    if label_smoothing:
-        y_true = y_true * (1.0 - label_smoothing) + 0.5 * label_smoothing
-    chance = sigmoid(y_pred) if from_logits else y_pred
-    right = y_true * chance + (1.0 - y_true) * (1.0 - chance)
-    losses = multiply(pow(1.0 - right, gamma), _binary(y_true, y_pred, from_logits))
-    if apply_class_balancing:
-        losses = losses * (y_true * alpha + (1.0 - y_true) * (1.0 - alpha))
-    return reduce_mean(losses, axis=axis)
-
-
-def categorical_focal_crossentropy(
-    y_true: Any,
-    y_pred: Any,
-    alpha: float = 0.25,
-    gamma: float = 2.0,
-    from_logits: bool = False,
-    label_smoothing: float = 0.0,
-    axis: int = -1,
-) -> Tensor:
-    """Returns `categorical_crossentropy` with a lower weight for easy examples."""
-    y_true, y_pred = _floats(y_true, y_pred)
-    check_classes(y_true)
-    if label_smoothing:
-        y_true = y_true * (1.0 - label_smoothing) + label_smoothing / y_true.shape[axis]
-    shares = nn.softmax(y_pred, axis=axis) if from_logits else y_pred
-    shares = clip_by_value(shares / reduce_sum(shares, axis=axis, keepdims=True), epsilon(), 1.0 - epsilon())
-    return reduce_sum(-y_true * log(shares) * pow(1.0 - shares, gamma) * alpha, axis=axis)
-
-
 # ---- Losses of regions
-
-
-def dice(y_true: Any, y_pred: Any, axis: Any = None) -> Tensor:
-    """Returns `1 - 2 * sum(y_true * y_pred) / (sum(y_true) + sum(y_pred))`."""
-    y_true, y_pred = _floats(y_true, y_pred)
-    common = reduce_sum(y_true * y_pred, axis=axis)
-    sums = reduce_sum(y_true, axis=axis) + reduce_sum(y_pred, axis=axis)
-    return 1.0 - 2.0 * common / (sums + epsilon())
 
 
 take_symbols(globals())

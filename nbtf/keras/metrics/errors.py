@@ -9,7 +9,6 @@ from nbtf._ops.math.division import divide_no_nan
 from nbtf._ops.math.exponentials import sqrt
 from nbtf._ops.math.magnitude import square
 from nbtf._runtime.conversion import as_tensor
-from nbtf._runtime.tensor import Tensor
 from nbtf.keras.losses import functions
 from nbtf.keras.losses.functions import same_rank
 from nbtf.keras.metrics.metric import FunctionMetric, Mean
@@ -52,66 +51,7 @@ class MeanAbsolutePercentageError(FunctionMetric):
     _fn = functions.mean_absolute_percentage_error
 
 
-class MeanSquaredLogarithmicError(FunctionMetric):
-    """Computes the mean of squared errors of logarithms."""
-
-    _fn = functions.mean_squared_logarithmic_error
-
-
-class LogCoshError(FunctionMetric):
-    """Computes the mean of `log(cosh(error))`."""
-
-    name: str = "logcosh"
-    _fn = functions.log_cosh
-
-
-def cosine_similarity(y_true: Any, y_pred: Any, axis: int = -1) -> Tensor:
-    """Returns the cosine of the angle between vectors: 1 for the same direction. The loss has the opposite sign."""
-    return -functions.cosine_similarity(y_true, y_pred, axis)
-
-
 take_symbols(globals())
-
-
-class CosineSimilarity(FunctionMetric):
-    """Computes the mean cosine of the angle between labels and predictions.
-
-    Args:
-      axis: axis of the vectors; the last by default.
-    """
-
-    axis: int = -1
-    _fn = cosine_similarity
-
-
-class KLDivergence(FunctionMetric):
-    """Computes the mean Kullback-Leibler divergence of predictions from labels."""
-
-    _fn = functions.kl_divergence
-
-
-class Poisson(FunctionMetric):
-    """Computes the mean of `y_pred - y_true * log(y_pred)`."""
-
-    _fn = functions.poisson
-
-
-class Hinge(FunctionMetric):
-    """Computes the mean of `losses.Hinge`."""
-
-    _fn = functions.hinge
-
-
-class SquaredHinge(FunctionMetric):
-    """Computes the mean of `losses.SquaredHinge`."""
-
-    _fn = functions.squared_hinge
-
-
-class CategoricalHinge(FunctionMetric):
-    """Computes the mean of `losses.CategoricalHinge`."""
-
-    _fn = functions.categorical_hinge
 
 
 class BinaryCrossentropy(FunctionMetric):

@@ -6,6 +6,7 @@ from importlib import import_module as _import_module
 from typing import Any as _Any
 
 from nbtf._public import public_names as _public_names
+from nbtf.keras import border as _border
 from nbtf.keras.models.cloning import clone_model as clone_model
 from nbtf.keras.models.cloning import model_from_json as model_from_json
 from nbtf.keras.models.functional import Functional as Functional
@@ -18,7 +19,7 @@ _OF_SAVING = ("load_model", "save_model", "load_weights", "save_weights")
 def __getattr__(name: str) -> _Any:
     if name in _OF_SAVING:  # loaded on first use, because files are rarely needed
         return getattr(_import_module("nbtf.keras.saving"), name)
-    raise AttributeError(f"module 'nbtf.keras.models' has no attribute '{name}'")
+    _border.refuse(__name__, name)
 
 
 def __dir__() -> list[str]:

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any, ClassVar
 
 from nbtf.keras import naming
+from nbtf.keras.border import check_arguments
 from nbtf.keras.layers.base import Layer
 from nbtf.keras.models.functional_config import functional_from_config
 from nbtf.keras.models.summary import print_summary
@@ -99,11 +100,6 @@ class Model(Trainer, Layer):  # pyright: ignore[reportIncompatibleMethodOverride
             raise ValueError(f"No such layer: {name}. Existing layers are: {[layer.name for layer in layers]}.")
         raise ValueError("Provide either a layer name or layer index at `get_layer`.")
 
-    @property
-    def state_updates(self) -> list[Any]:
-        """An empty list: updates happen immediately."""
-        return []
-
     def reset_states(self) -> None:
         """Resets the states that recurrent layers keep between batches."""
         for layer in self._flatten_layers(include_self=False):
@@ -140,23 +136,22 @@ class Model(Trainer, Layer):  # pyright: ignore[reportIncompatibleMethodOverride
     def summary(
         self,
         line_length: int | None = None,
-        positions: Any = None,
         print_fn: Callable[..., Any] | None = None,
         expand_nested: bool = False,
         show_trainable: bool = False,
-        layer_range: Any = None,
+        **beyond: Any,
     ) -> None:
         """Prints a table of the layers with shapes and numbers of weights.
 
         Args:
           line_length: width of the table in characters.
-          positions: ends of the columns, as fractions of the line.
           print_fn: function that receives the text; by default it is printed.
           expand_nested: whether to show the layers of nested models; false by default.
           show_trainable: whether to add a column that shows which layers are trainable; false by default.
-          layer_range: names of the first and the last layer to show.
+          **beyond: raises an error: the real Keras has further arguments.
         """
-        print_summary(self, line_length, positions, print_fn, expand_nested, show_trainable, layer_range)
+        check_arguments("summary", beyond)
+        print_summary(self, line_length, print_fn, expand_nested, show_trainable)
 
     # Saving and loading
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 import shutil
 import sys
 from collections.abc import Callable, Iterator, Sequence
@@ -30,17 +29,13 @@ _GRAPH = _Layout([*_CHAIN.titles, "Connected to"], [*_CHAIN.aligns, str.ljust], 
 def print_summary(
     model: Any,
     line_length: int | None = None,
-    positions: Any = None,
     print_fn: Callable[..., Any] | None = None,
     expand_nested: bool = False,
     show_trainable: bool = False,
-    layer_range: Any = None,
 ) -> None:
     """Prints a table of the layers; see `Model.summary`."""
     chain = is_chain(model)
     layout = _CHAIN if chain else _GRAPH
-    if positions:
-        layout = layout._replace(ends=list(positions))
     if show_trainable:
         layout = _Layout(
             [*layout.titles, "Trainable"],
@@ -49,7 +44,7 @@ def print_summary(
             layout.length + 12,
         )
     length = line_length or min(layout.length, shutil.get_terminal_size().columns - 4)
-    operations = _in_range(getattr(model, "_operations", model.layers), layer_range)
+    operations = getattr(model, "_operations", model.layers)
     rows = [
         _fields(layer, level, chain, show_trainable, model)
         for operation in operations
@@ -78,19 +73,6 @@ def _with_nested(operation: Any, level: int, expand: bool) -> Iterator[tuple[Any
     yield operation, level
     for layer in getattr(operation, "layers", ()) if expand else ():
         yield from _with_nested(layer, level + 1, expand)
-
-
-def _in_range(operations: Sequence[Any], layer_range: Any) -> Sequence[Any]:
-    if layer_range is None:
-        return operations
-    first, last = layer_range
-    names = [operation.name for operation in operations]
-    begins = [index for index, name in enumerate(names) if re.match(first, name)]
-    ends = [index for index, name in enumerate(names) if re.match(last, name)]
-    if not begins or not ends:
-        raise ValueError(f"Passed layer_names do not match the layer names in the model. Received: {layer_range}")
-    low, high = sorted((begins[0], ends[-1]))
-    return operations[low : high + 1]
 
 
 # The cells of a row

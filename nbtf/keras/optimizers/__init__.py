@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from nbtf._public import public_names as _public_names
+from nbtf.keras import border as _border
+from nbtf.keras.border import advised
 from nbtf.keras.optimizers import schedules as schedules
 from nbtf.keras.optimizers.formulas import SGD as SGD
 from nbtf.keras.optimizers.formulas import Adadelta as Adadelta
@@ -13,7 +14,6 @@ from nbtf.keras.optimizers.formulas import Adam as Adam
 from nbtf.keras.optimizers.formulas import Adamax as Adamax
 from nbtf.keras.optimizers.formulas import AdamW as AdamW
 from nbtf.keras.optimizers.formulas import Ftrl as Ftrl
-from nbtf.keras.optimizers.formulas import Lion as Lion
 from nbtf.keras.optimizers.formulas import Nadam as Nadam
 from nbtf.keras.optimizers.formulas import RMSprop as RMSprop
 from nbtf.keras.optimizers.loss_scale import LossScaleOptimizer as LossScaleOptimizer
@@ -40,7 +40,7 @@ def get(identifier: Any) -> Any:
         optimizer = get_registered_object(identifier) or _BY_LOWER_NAME.get(identifier.lower())
         if isinstance(optimizer, type):
             return optimizer()
-    raise ValueError(f"Could not interpret optimizer identifier: {identifier}")
+    raise advised(ValueError(f"Could not interpret optimizer identifier: {identifier}"), identifier)
 
 
 def serialize(optimizer: Any) -> Any:
@@ -53,5 +53,4 @@ def deserialize(config: Any, custom_objects: Any = None) -> Any:
     return deserialized(config, custom_objects, _KNOWN)
 
 
-def __dir__() -> list[str]:
-    return _public_names(__name__)
+_border.guard(__name__)

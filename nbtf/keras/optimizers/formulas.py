@@ -9,9 +9,8 @@ import numpy as np
 from nbtf._ops.arrays.creation import convert_to_tensor
 from nbtf._ops.math.arithmetic import add, multiply, subtract
 from nbtf._ops.math.exponentials import pow, sqrt
-from nbtf._ops.math.magnitude import abs, clip_by_value, maximum, sign, square
-from nbtf.keras.optimizers.averages import Step
-from nbtf.keras.optimizers.optimizer import Optimizer
+from nbtf._ops.math.magnitude import abs, clip_by_value, maximum, square
+from nbtf.keras.optimizers.optimizer import Optimizer, Step
 
 
 def _bias_correction(beta: float, number: int, variable: Any) -> Any:
@@ -287,33 +286,6 @@ class Adadelta(Optimizer):
         change = multiply(multiply(gradient, sqrt(add(changes, self.epsilon)) / sqrt(add(squares, self.epsilon))), -1.0)
         changes.assign(add(multiply(changes, self.rho), multiply(square(change), 1 - self.rho)))
         variable.assign_add(multiply(change, step.rate))
-
-
-class Lion(Optimizer):
-    """Implements Lion, which updates all elements by the same amount: the sign of a running mean.
-
-    Args:
-      beta_1: weight of the mean relative to the gradient; 0.9 by default.
-      beta_2: decay rate of the mean; 0.99 by default.
-    """
-
-    SLOTS: tuple[str, ...] = ("momentum",)
-    _config = ("beta_1", "beta_2")
-
-    def __init__(self, learning_rate: Any = 0.001, beta_1: float = 0.9, beta_2: float = 0.99, **kwargs: Any) -> None:
-        if not 0 < beta_1 <= 1:
-            raise ValueError(
-                "Argument `beta_1` must be in the [0, 1] range. Otherwise, the optimizer degenerates to SignSGD. "
-                f"Received: beta_1={beta_1}."
-            )
-        self.beta_1: float = beta_1
-        self.beta_2: float = beta_2
-        super().__init__(learning_rate, **kwargs)
-
-    def update(self, step: Step, gradient: Any, variable: Any, *slots: Any) -> None:
-        direction = sign(add(multiply(slots[0], self.beta_1), multiply(gradient, 1 - self.beta_1)))
-        variable.assign_sub(multiply(direction, step.rate))
-        slots[0].assign(add(multiply(slots[0], self.beta_2), multiply(gradient, 1 - self.beta_2)))
 
 
 _NEVER_NEGATIVE = (

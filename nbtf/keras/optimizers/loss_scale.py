@@ -92,10 +92,6 @@ class LossScaleOptimizer(Optimizer):
         else:
             self.step_counter.assign_add(1)
 
-    def finalize_variable_values(self, var_list: Any) -> None:
-        """Sets the weights to their averages if the inner optimizer keeps averages."""
-        self.inner_optimizer.finalize_variable_values(var_list)
-
     def get_config(self) -> dict[str, Any]:
         return {
             "name": self.name,

@@ -6,33 +6,40 @@ import warnings
 from collections.abc import Iterable, Sequence
 from contextlib import nullcontext
 from copy import deepcopy
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 from nbtf import distribute
+from nbtf._ops.arrays.creation import convert_to_tensor
 from nbtf._ops.linalg.norms import clip_by_global_norm, clip_by_norm
 from nbtf._ops.math.arithmetic import multiply
 from nbtf._ops.math.magnitude import clip_by_value
+from nbtf._ops.ragged_and_sparse.indexed_slices import IndexedSlices
 from nbtf._runtime.context import open_graph
 from nbtf._runtime.device import placed
 from nbtf._runtime.phases import UPDATE, during
 from nbtf._runtime.placement import STRATEGY_UPDATE
+from nbtf.keras.border import advised
 from nbtf.keras.generation import is_legacy, of_keras_2
 from nbtf.keras.naming import auto_name, checked_name, inside, snake_case
-from nbtf.keras.optimizers.averages import Averages, Step, check_averages, dense
 from nbtf.keras.optimizers.copies import Copy, Leader, bare, copies_of, values_of
 from nbtf.keras.optimizers.schedules import LearningRateSchedule
 from nbtf.keras.optimizers.schedules import deserialize as _schedule_of
+from nbtf.keras.optimizers.slots import Slots
 from nbtf.keras.registry import serialized
 from nbtf.keras.variables import Variable
 
-_OPTIONS = (
-    "weight_decay clipnorm global_clipnorm clipvalue use_ema ema_momentum ema_overwrite_frequency loss_scale_factor "
-    "gradient_accumulation_steps"
-).split()
+_OPTIONS = ("weight_decay", "clipnorm", "global_clipnorm", "clipvalue")
 """The arguments of every optimizer."""
 
 
-class Optimizer(Averages):
+class Step(NamedTuple):
+    """The arguments of a formula that concern a step: its number, counted from 1, and the learning rate."""
+
+    number: int
+    rate: float
+
+
+class Optimizer(Slots):
     """Base class of optimizers. Subclass it, list the slots kept for each weight in `SLOTS`, and define `update`.
 
     In a replica of a strategy, gradients are first added up over all replicas, and then each replica updates its own
@@ -44,11 +51,6 @@ class Optimizer(Averages):
       clipnorm: largest norm of the gradient of a weight.
       clipvalue: largest absolute value of an element of a gradient.
       global_clipnorm: largest norm of all gradients together.
-      use_ema: whether to keep running averages of the weights; false by default.
-      ema_momentum: decay rate of these averages; 0.99 by default.
-      ema_overwrite_frequency: number of steps after which weights are set to their averages; None for never.
-      loss_scale_factor: factor of the loss, by which gradients are divided.
-      gradient_accumulation_steps: number of gradients to average for one step.
       name: name of the optimizer.
 
     Raises:
@@ -69,11 +71,6 @@ class Optimizer(Averages):
         clipnorm: float | None = None,
         clipvalue: float | None = None,
         global_clipnorm: float | None = None,
-        use_ema: bool = False,
-        ema_momentum: float = 0.99,
-        ema_overwrite_frequency: int | None = None,
-        loss_scale_factor: float | None = None,
-        gradient_accumulation_steps: int | None = None,
         name: str | None = None,
         **kwargs: Any,
     ) -> None:
@@ -84,8 +81,7 @@ class Optimizer(Averages):
             warnings.warn("Argument `decay` is no longer supported and will be ignored.", stacklevel=3)
         if kwargs:
             error = ValueError(f"Argument(s) not recognized: {kwargs}")
-            raise of_keras_2(error) if "lr" in kwargs else error
-        check_averages(use_ema, ema_momentum, ema_overwrite_frequency, gradient_accumulation_steps)
+            raise of_keras_2(error) if "lr" in kwargs else advised(error, *kwargs)
         clips = [clip for clip in (clipnorm, clipvalue, global_clipnorm) if clip is not None]
         if len(clips) > 1:
             raise ValueError(
@@ -97,11 +93,6 @@ class Optimizer(Averages):
         self.clipnorm: float | None = clipnorm
         self.clipvalue: float | None = clipvalue
         self.global_clipnorm: float | None = global_clipnorm
-        self.loss_scale_factor: float | None = loss_scale_factor
-        self.use_ema: bool = use_ema
-        self.ema_momentum: float = ema_momentum
-        self.ema_overwrite_frequency: int | None = ema_overwrite_frequency
-        self.gradient_accumulation_steps = gradient_accumulation_steps
         self.built = False
         self._strategy = distribute.get_strategy()
         self._no_decay: list[str] = []
@@ -255,13 +246,9 @@ class Optimizer(Averages):
         self._apply_here([grad for grad, _ in grads_and_slots], [slot for _, slot in grads_and_slots])
 
     def _apply_here(self, grads: Sequence[Any], slots: Sequence[int]) -> None:
-        number = int(self._iterations.numpy()) + 1
-        if self.gradient_accumulation_steps:
-            grads = self._accumulated(grads, slots, number, self.gradient_accumulation_steps)
-        if grads:
-            step = Step(self._updates_before(number), float(self.learning_rate))
-            weights = [self._weights[slot] for slot in slots]
-            self._change_all(step, weights, copies_of(grads, weights, [self._slots[slot] for slot in slots]))
+        step = Step(int(self._iterations.numpy()) + 1, float(self.learning_rate))
+        weights = [self._weights[slot] for slot in slots]
+        self._change_all(step, weights, copies_of(grads, weights, [self._slots[slot] for slot in slots]))
         self._count_step()
 
     def _count_step(self) -> None:
@@ -269,10 +256,6 @@ class Optimizer(Averages):
         for counter in counters:
             with placed(counter.device, STRATEGY_UPDATE) if len(counters) > 1 else nullcontext():
                 counter.assign_add(1)
-
-    def _updates_before(self, number: int) -> int:
-        every = self.gradient_accumulation_steps
-        return number // every if every else number
 
     def _change_all(self, step: Step, weights: list[Any], copies: Iterable[Copy]) -> None:
         """Updates all copies of the weights."""
@@ -293,16 +276,11 @@ class Optimizer(Averages):
 
     def _change(self, step: Step, names: list[Any], grads: list[Any], weights: list[Any], slots: list[Any]) -> None:
         """Updates the copies of all weights on one device."""
-        slot_count = len(self.SLOTS)
-        grads = self._clipped([dense(grad) for grad in grads])
+        grads = self._clipped([convert_to_tensor(grad) if isinstance(grad, IndexedSlices) else grad for grad in grads])
         for name, grad, weight, weight_slots in zip(names, grads, weights, slots, strict=True):
-            if self.loss_scale_factor is not None:
-                grad = multiply(grad, 1.0 / self.loss_scale_factor)
             if self.weight_decay is not None and self._decays(getattr(name, "path", weight.name)):
                 weight.assign_sub(multiply(weight, self.weight_decay * step.rate))
-            self.update(step, grad, weight, *weight_slots[:slot_count])
-            if self.use_ema:
-                self._average(step, weight, weight_slots[slot_count])
+            self.update(step, grad, weight, *weight_slots)
             constraint = getattr(name, "constraint", None)
             if constraint is not None:
                 weight.assign(constraint(weight.value()))
@@ -359,8 +337,8 @@ class Optimizer(Averages):
         return self.apply_gradients(zip(tape.gradient(loss_value, weights), weights, strict=True))
 
     def scale_loss(self, loss: Any) -> Any:
-        """Returns the loss multiplied by `loss_scale_factor`, for computing gradients."""
-        return loss if self.loss_scale_factor is None else multiply(loss, self.loss_scale_factor)
+        """Returns the loss from which gradients are computed: unchanged, unless `LossScaleOptimizer` scales it."""
+        return loss
 
     # ---- Saving
 

@@ -8,9 +8,9 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 from nbtf._ops.arrays.creation import constant
-from nbtf._public import public_names as _public_names
 from nbtf._runtime.arguments import check_number
 from nbtf._runtime.tensor import Tensor
+from nbtf.keras import border as _border
 from nbtf.keras.configured import Configured
 from nbtf.keras.registry import deserialized, serialized
 
@@ -187,37 +187,6 @@ class CosineDecay(_Decay):
         return top * ((1 - self.alpha) * wave + self.alpha)
 
 
-@dataclass(eq=False, repr=False)
-class CosineDecayRestarts(_Formula):
-    """Repeats `CosineDecay` in cycles that can change in length and height.
-
-    Args:
-      initial_learning_rate: learning rate at step 0.
-      first_decay_steps: number of steps of the first cycle.
-      t_mul: length of each cycle relative to the previous one; 2 by default.
-      m_mul: initial rate of each cycle relative to the previous one; 1 by default.
-      alpha: final rate of each cycle, as a fraction of `initial_learning_rate`; 0 by default.
-    """
-
-    initial_learning_rate: float
-    first_decay_steps: float
-    t_mul: float = 2.0
-    m_mul: float = 1.0
-    alpha: float = 0.0
-    name: str = "SGDRDecay"
-
-    def __post_init__(self) -> None:
-        if check_number(self.first_decay_steps, "first_decay_steps") <= 0:
-            raise ValueError(f"Argument `first_decay_steps` must be > 0. Received: {self.first_decay_steps}")
-
-    def _at(self, step: float) -> float:
-        length, height = self.first_decay_steps, 1.0
-        while step >= length:
-            step, length, height = step - length, length * self.t_mul, height * self.m_mul
-        wave = 0.5 * height * (1 + math.cos(math.pi * step / length))
-        return self.initial_learning_rate * ((1 - self.alpha) * wave + self.alpha)
-
-
 _KNOWN: dict[str, Any] = {
     name: value
     for name, value in globals().items()
@@ -235,5 +204,4 @@ def deserialize(config: Any, custom_objects: Any = None) -> Any:
     return deserialized(config, custom_objects, _KNOWN)
 
 
-def __dir__() -> list[str]:
-    return _public_names(__name__)
+_border.guard(__name__)

@@ -51,14 +51,13 @@ class Slots(Trackable):
 
     def _build(self, weights: list[Any], is_traced: bool) -> None:
         """Creates all slots before it stores any, so that other threads never see a partly built optimizer."""
-        names = self._slot_names()
         slots: list[list[Variable]] = []
         if weights:
             self.check_strategy()
         for weight in weights:
             is_beside = not is_traced and not distribute.has_strategy()
             with beside(values_of(weight)[0]) if is_beside else nullcontext():
-                slots.append([self._slot(weight, name) for name in names])
+                slots.append([self._slot(weight, name) for name in self.SLOTS])
         self._weights, self._slots = weights, slots
         self._number_weights()
         self.built = True
@@ -72,23 +71,16 @@ class Slots(Trackable):
         if self.built:
             self._number_weights()
 
-    def _slot_names(self) -> tuple[str, ...]:
-        """Returns the names of the slots of each weight; subclasses add their own."""
-        return self.SLOTS
-
     def _slot(self, weight: Any, name: str) -> Variable:
         """Creates a slot with the shape of a weight."""
         value = bare(weight)
         path = getattr(weight, "path", None) or value.name
         with inside(self.name):
             return Variable(
-                self._first_value(name, value),
+                self.first(name, value),
                 trainable=False,
                 name=f"{path.replace('/', '_').replace(':', '_')}_{name}",
             )
-
-    def _first_value(self, slot: str, variable: Any) -> Any:
-        return self.first(slot, variable)
 
     def first(self, slot: str, variable: Any) -> Any:
         """Returns the initial value of a slot."""
@@ -100,7 +92,7 @@ class Slots(Trackable):
         Raises:
           RuntimeError: if the optimizer was not created in the scope of the current strategy.
         """
-        if self._slot_names():
+        if self.SLOTS:
             self._strategy.check_open()
 
     def _check_strategy(self, strategy: Any, weights: Sequence[Any]) -> None:

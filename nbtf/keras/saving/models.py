@@ -12,6 +12,7 @@ from typing import Any
 from nbtf._storage import files, folders, packing
 from nbtf._storage.archives import member_names
 from nbtf._storage.documents import as_document, parse_document
+from nbtf._storage.latest import check_prefix, note_latest
 from nbtf._storage.limits import saving
 from nbtf._storage.reading import open_bytes
 from nbtf._storage.refusal import RefusedFileError, refusing
@@ -21,7 +22,6 @@ from nbtf.keras.random import SeedGenerator
 from nbtf.keras.registry import custom_object_scope, deserialized, serialized
 from nbtf.keras.saving import arrays
 from nbtf.keras.saving.arrays import variables_of
-from nbtf.keras.saving.latest import check_prefix, note_latest
 
 METADATA, CONFIG, WEIGHTS = "metadata.json", "config.json", "model.weights.npz"
 FORMAT = "nbtf-keras/1"

@@ -54,8 +54,6 @@ class Epochs:
             callbacks.on_epoch_end(epoch, logs)
             if model.stop_training:
                 break
-        if model.optimizer is not None and logs:
-            model.optimizer.finalize_variable_values(model.trainable_variables)
         callbacks.on_train_end(logs)
         return callbacks.history
 

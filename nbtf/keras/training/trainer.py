@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
@@ -122,26 +122,6 @@ class Trainer(Learner):
         self.compile(**arguments)
         if self.optimizer is not None and getattr(self, "built", False):
             self.optimizer.build(self.trainable_variables)
-
-    # ---- Keras' functions of an iterator of batches
-
-    def make_train_function(self, force: bool = False) -> Callable[[Iterator[Any]], Any]:
-        """Returns a function that trains on the next batch of an iterator; `force` traces the steps again."""
-        return self._on_iterators(Steps.train, force)
-
-    def make_test_function(self, force: bool = False) -> Callable[[Iterator[Any]], Any]:
-        """Returns a function that updates the metrics with the next batch of an iterator."""
-        return self._on_iterators(Steps.test, force)
-
-    def make_predict_function(self, force: bool = False) -> Callable[[Iterator[Any]], Any]:
-        """Returns a function that returns the outputs for the next batch of an iterator."""
-        return self._on_iterators(Steps.predict, force)
-
-    def _on_iterators(self, step: Callable[[Steps, Any], Any], force: bool) -> Callable[[Iterator[Any]], Any]:
-        if force and self._compiled is not None:
-            self._compiled.functions.clear()
-        steps = Steps(self)
-        return lambda iterator: step(steps, next(iterator))
 
     # ---- Loops
 

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import math
-import random
 from typing import Any
 
 import numpy as np
 
-from nbtf import data
 from nbtf._runtime.arguments import check_whole
 from nbtf._runtime.tensor import Tensor
 
@@ -50,29 +47,6 @@ def to_categorical(x: Any, num_classes: int | None = None) -> Any:
 
         return constant(encoded)
     return encoded
-
-
-def normalize(x: Any, axis: int = -1, order: int = 2) -> Array:
-    """Returns an array divided by its norm along an axis; zeros stay zeros.
-
-    Args:
-      x: an array.
-      axis: axis along which the norm is computed; the last by default.
-      order: order of the norm; 2 by default.
-
-    Raises:
-      ValueError: if the axis or the norm does not exist.
-
-    >>> tf.keras.utils.normalize([[3.0, 4.0]])
-    array([[0.6, 0.8]])
-    """
-    values = np.asarray(x)
-    try:
-        length = np.atleast_1d(np.linalg.norm(values, order, axis))
-    except (TypeError, ValueError) as error:  # includes NumPy's own error classes
-        raise ValueError(f"normalize: no norm of order {order!r} along axis {axis!r}: {error}") from None
-    length[length == 0] = 1
-    return values / np.expand_dims(length, axis)
 
 
 def pad_sequences(
@@ -120,80 +94,3 @@ def pad_sequences(
                 kept_steps
             )
     return padded
-
-
-def pack_x_y_sample_weight(x: Any, y: Any = None, sample_weight: Any = None) -> Any:
-    """Returns a batch of the given parts.
-
-    >>> tf.keras.utils.pack_x_y_sample_weight(1, 2)
-    (1, 2)
-    """
-    if y is None:
-        return x if not isinstance(x, list | tuple) else (x,)  # pyright: ignore[reportUnknownVariableType]
-    return (x, y) if sample_weight is None else (x, y, sample_weight)
-
-
-def unpack_x_y_sample_weight(batch: Any) -> tuple[Any, Any, Any]:
-    """Returns inputs, targets and weights of a batch; None for a missing part.
-
-    Raises:
-      ValueError: if the batch has more than three parts.
-
-    >>> tf.keras.utils.unpack_x_y_sample_weight((1, 2))
-    (1, 2, None)
-    """
-    fields: list[Any] = [*batch] if isinstance(batch, list | tuple) else [batch]
-    if len(fields) > 3:
-        raise ValueError(
-            f"Data is expected to be in format `x`, `(x,)`, `(x, y)`, or `(x, y, sample_weight)`, found: {batch}"
-        )
-    x, y, weight = (*fields, None, None)[:3]
-    return x, y, weight
-
-
-def split_dataset(
-    dataset: Any,
-    left_size: float | None = None,
-    right_size: float | None = None,
-    shuffle: bool = False,
-    seed: int | None = None,
-) -> tuple[Any, Any]:
-    """Returns two data sets: the first elements and the remaining ones.
-
-    Args:
-      dataset: a `tf.data.Dataset`, an array, or a structure of arrays.
-      left_size: number or fraction of elements in the first data set; by default the rest.
-      right_size: number or fraction of elements in the second data set; by default the rest.
-      shuffle: whether to shuffle the elements first; false by default.
-      seed: seed of the random order.
-
-    Raises:
-      ValueError: if neither size is given, or if both together exceed the number of elements.
-
-    >>> left, right = tf.keras.utils.split_dataset(np.arange(10), left_size=0.8)
-    >>> len(left), len(right)
-    (8, 2)
-    """
-    if left_size is None and right_size is None:
-        raise ValueError("At least one of the `left_size` or `right_size` must be specified. Received: None for both.")
-    elements: Any = dataset if isinstance(dataset, data.Dataset) else data.Dataset.from_tensor_slices(dataset)
-    count = len(elements)
-    first_size, last_size = (_count(size, count) for size in (left_size, right_size))
-    first_size = count - (last_size or 0) if first_size is None else first_size
-    last_size = count - first_size if last_size is None else last_size
-    if first_size + last_size > count or min(first_size, last_size) < 0:
-        raise ValueError(
-            "The sum of `left_size` and `right_size` must not be larger than the number of elements. "
-            f"Received: left_size={left_size}, right_size={right_size}, elements: {count}"
-        )
-    if shuffle:
-        elements = elements.shuffle(
-            count, seed=random.getrandbits(31) if seed is None else seed, reshuffle_each_iteration=False
-        )
-    return elements.take(first_size), elements.skip(count - last_size)
-
-
-def _count(size: float | None, of: int) -> int | None:
-    if isinstance(size, float) and not math.isfinite(size):
-        raise ValueError(f"A size must be a fraction or a number of elements. Got {size}")
-    return None if size is None else round(size * of) if isinstance(size, float) else size

@@ -11,14 +11,16 @@ from nbtf.notebook.checks.wording import listed, phrase
 
 
 class Verdict(NamedTuple):
-    """Whether an answer is right, and a sentence about it."""
+    """Whether an answer is right, None if the reader has given none, and a sentence about it."""
 
-    right: bool
+    right: bool | None
     text: str
 
     def __str__(self) -> str:
         """Returns the line that a reader sees."""
-        return phrase("right", text=self.text) if self.right else phrase("notYet", text=self.text)
+        if self.right is None:
+            return self.text
+        return phrase("right" if self.right else "notYet", text=self.text)
 
 
 class AnswerError(Exception):

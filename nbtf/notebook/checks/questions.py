@@ -36,7 +36,7 @@ QUESTIONS: Mapping[str, str] = MappingProxyType(
 
 
 def judge_choice(name: str, choice: str) -> Verdict:
-    """Returns the verdict on a choice. The next cell shows what happens, and the text below it explains why.
+    """Returns the verdict on a choice, or asks for one. The next cell shows what happens, the text below it why.
 
     Args:
       name: a key of `QUESTIONS`.
@@ -49,7 +49,7 @@ def judge_choice(name: str, choice: str) -> Verdict:
     if len(letter) != 1 or letter not in letters.lower():
         *first_letters, last = letters.lower()
         options = phrase("or", first=listed(first_letters), last=last)
-        return Verdict(False, phrase("choose", letters=options, name=name, letter="a"))
+        return Verdict(None, phrase("choose", letters=options, name=name, letter="a"))
     if letter.upper() in letters:
         return Verdict(True, phrase("rightChoice", letter=letter))
     return Verdict(False, phrase("wrongChoice", letter=letter))

@@ -71,6 +71,16 @@ def exported(snapshot: runtime.Snapshot, form: str, devices: Sequence[runtime.De
     return json.dumps(head | {"events": events}, indent=1)
 
 
+def event_rows(snapshot: runtime.Snapshot, code_line: CodeLine) -> tuple[Sequence[str], list[dict[str, Any]]]:
+    """Returns the names of all fields, and the fields of each event that has them, as CSV has them.
+
+    Args:
+      snapshot: the recording.
+      code_line: returns the words for the code that caused an event.
+    """
+    return FIELDS[1:], [_plain(event, code_line) for event in snapshot.events]
+
+
 def _plain(event: runtime.Event, code_line: CodeLine) -> dict[str, Any]:
     """Returns an event as plain values, without absent fields."""
     fields: dict[str, Any] = {"kind": "", "seq": event.seq, "time": event.time}

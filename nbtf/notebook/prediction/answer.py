@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from nbtf._devices.caching.fixed_parts import FixedParts, fixed_parts
+from nbtf._devices.capacities import capacity_of
 from nbtf._devices.discovery import gpus, simulated_machine
 from nbtf._frameworks.torch.prediction.asking import IN_PART
 from nbtf._frameworks.torch.prediction.callers import Callers
@@ -54,7 +55,7 @@ class Prediction:
     ) -> None:
         """Stores the program, the card for which it is predicted, and the snapshot with which it is compared."""
         self._torch, self._program, self._request, self._snapshot = torch, program, request, snapshot
-        self._card, self._fixed = card, fixed_parts(card)
+        self._card, self._fixed, self._total = card, fixed_parts(card), capacity_of(card)
         self._untried = 0
         """Number of changes that were not tried for lack of time."""
 
@@ -92,11 +93,11 @@ class Prediction:
         is_whole = needed.is_whole and not left_out.has_ops
         return {
             **ends,
-            "total": self._card.memory_bytes,
+            "total": self._total,
             "fixed": [self._fixed.at_least, self._fixed.at_most],
             "error": needed.error,
             "stopped": needed.stopped,
-            "verdict": verdict(first, self._card.memory_bytes, self._fixed, is_whole),
+            "verdict": verdict(first, self._total, self._fixed, is_whole),
             "peak": _plain(needed),
             "batch": self._batches(batch, needed.error) if batch and not needed.stopped else None,
             "changes": [] if needed.stopped else self._changes(batch, needed),
@@ -131,7 +132,7 @@ class Prediction:
                 raise BatchError(f"with {batch.name} = {value:,} the program ends with {outcome.error}")
             return outcome
 
-        room = self._card.memory_bytes - self._fixed.at_most
+        room = self._total - self._fixed.at_most
         rows: list[dict[str, Any]] = []
         facts: dict[str, Any] = {"name": batch.name, "value": batch.value, "rows": rows, "error": ""}
         try:
@@ -168,7 +169,7 @@ class Prediction:
                     "saved": saved,
                     "allocated": outcome.peak.allocated,
                     "reserved": outcome.peak.reserved,
-                    "fits": needs <= self._card.memory_bytes,
+                    "fits": needs <= self._total,
                 }
             )
         return sorted(rows, key=lambda row: -row["saved"])[:_SHOWN_CHANGES]

@@ -17,6 +17,7 @@ from IPython.core.interactiveshell import InteractiveShell
 
 from nbtf import runtime
 from nbtf._devices.caching.settings import AllocatorSettings
+from nbtf._devices.capacities import reported_bytes
 from nbtf._frameworks.torch.prediction.callers import Callers, PredictedPiece
 from nbtf._frameworks.torch.prediction.files import Files
 from nbtf._frameworks.torch.prediction.host import Host
@@ -155,7 +156,7 @@ class Program:
         allocators: list[WatchedAllocator] = []
         for number, card in enumerate(self._machine.cards):
             settings = self._machine.allocators[number].settings
-            allocator = WatchedAllocator(card.memory_bytes if total is None else total, settings, device=number)
+            allocator = WatchedAllocator(reported_bytes(card) if total is None else total, settings, device=number)
             allocator.watch(ledger)
             allocators.append(allocator)
         self._machine.allocators[:] = allocators

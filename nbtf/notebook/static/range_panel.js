@@ -25,9 +25,9 @@ export class RangePanel {
   }
 
   // Covers the part of the range that is in sight.
-  place(range, { scale, lanes }) {
+  place(range, { scale, rows }) {
     const isInSight = range && range.to >= scale.from && range.from <= scale.to;
-    const [top, last] = [lanes[0]?.y ?? 0, lanes.at(-1)];
+    const [top, last] = [rows[0]?.y ?? 0, rows.at(-1)];
     const box = isInSight && [scale.inside(range.from), top - 8, scale.inside(range.to) - scale.inside(range.from), last ? last.y + last.height - top + 16 : 0];
     this.cover(range, box, range ? durationWords(range.to - range.from) : "");
   }

@@ -21,12 +21,13 @@ export function columnWidth(columns, width, most) {
 }
 
 // Sums up the load of a lane's columns by token: `add` pieces (busy for a share of their time) or sums of many, then read the `boxes`.
-// Anything that lasted at all is at least `least` px high.
-export function stack(scale, y, height, step, tokens, least = 0) {
+// Anything that lasted at all is at least `least` px high. Each piece counts with a `weight`, such as 1 / the number of devices.
+export function stack(scale, y, height, step, tokens, least = 0, weight = 1) {
   const columns = Math.ceil(scale.width / step);
   const busy = new Float64Array(columns * tokens.length);
   const rate = scale.rate / step;
-  const add = (from, to, token, share = 1) => {
+  const add = (from, to, token, part = 1) => {
+    const share = part * weight;
     const begin = Math.max(0, (from - scale.from) * rate);
     const stop = Math.min(columns, (to - scale.from) * rate);
     if (Math.floor(begin) === Math.floor(stop)) return void (busy[Math.floor(begin) * tokens.length + token] += share * Math.max(0, stop - begin));
@@ -39,7 +40,7 @@ export function stack(scale, y, height, step, tokens, least = 0) {
     let before = secondsUntil(scale.from);
     for (let column = 0; column < columns; column++) {
       const after = secondsUntil(scale.from + (column + 1) / rate);
-      busy[column * tokens.length + token] += (after - before) * rate;
+      busy[column * tokens.length + token] += (after - before) * rate * weight;
       before = after;
     }
   };

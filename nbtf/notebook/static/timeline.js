@@ -5,6 +5,7 @@ import { shortInCluster } from "./map_flows.js";
 import { beginOfText, dimmed, line, path, rectangle, text, widthOf, widthOfText } from "./picture.js";
 import { MOST_BUSY_COLUMNS, MOST_SHOWN_COLUMNS, durationWords, sizeWords, stack, timeScale } from "./time_scale.js";
 import { copyMarks, copySentence, densityWidth, groupMarks, laneIn, opMarks } from "./timeline_lanes.js";
+import { groupRowMarks, meanMarks } from "./timeline_groups.js";
 import { BUSY_TOKENS, COPY_TOKEN, addGroup, groupsOf } from "./timeline_index.js";
 import { copyShare, factOf, opShare, toWhole } from "./timeline_scene.js";
 import { shareOf } from "./timeline_sums.js";
@@ -26,26 +27,27 @@ const OVERVIEWS = new WeakMap(); // scene -> {key, marks}: the overview changes 
 
 // The picture of what lies between `from` and `to`, in seconds, with the positions of its parts (see `parts`).
 // `chosen` is {op} or {copy}; the default is the op that took the most time. `found` is the part of the scene that matches a
-// search: everything else is dimmed. `lanes` are the lanes in sight, {first, count}, if there are so many that they scroll; the
-// default are the first ones, as in a still picture. `fine` draws more columns than that has.
-export function timeline(scene, { from, to, chosen, found, lanes: scrolled, fine }, width, words) {
+// search: everything else is dimmed. `rows` are the devices and groups in sight (see rowsOf), if there are so many devices that
+// they scroll; the default are the first devices, as in a still picture. `fine` draws more columns than that has.
+export function timeline(scene, { from, to, chosen, found, rows: scrolled, fine }, width, words) {
   const sheet = { scene, found, words, scrolled, most: fine ? MOST_SHOWN_COLUMNS : MOST_BUSY_COLUMNS, width: Math.max(width, LEAST_WIDTH), marks: [], y: 0, dense: 0, chosen: chosen || scene.longest };
   sheet.right = sheet.width - MARGIN;
   sheet.clock = words[scene.clock];
   const window = { from, to };
-  sheet.drawn = scrolled ? scene.lanes.slice(scrolled.first, scrolled.first + scrolled.count) : scene.lanes.slice(0, MOST_LANES);
-  sheet.labels = sheet.drawn.map((lane) => laneLabels(sheet, laneIn(scene, lane, window), window));
+  sheet.drawn = scrolled ? scrolled.map(({ lane, group, isOpen }) => (group === undefined ? scene.lanes[lane] : { ...scene.groups[group], isOpen })) : scene.lanes.slice(0, MOST_LANES);
+  sheet.labels = sheet.drawn.map((row) => (row.isGroup ? groupLabels(sheet, row) : laneLabels(sheet, laneIn(scene, row, window), window)));
   const texts = [...sheet.labels.flat(), ...overviewLabels(sheet)];
   const begin = Math.max(LABELS, ...texts.map((label) => MARGIN + widthOfText(label) + 12));
   sheet.whole = timeScale(begin, sheet.right, 0, scene.seconds);
   sheet.scale = timeScale(begin, sheet.right, from, to);
   addHead(sheet);
   const overview = addOverview(sheet);
-  const lanes = addBody(sheet);
+  const rows = addBody(sheet);
+  const foot = sheet.y;
   addFoot(sheet);
   const height = Math.round(sheet.y + MARGIN);
   const frame = rectangle(0.5, 0.5, sheet.width - 1, height - 1, "", { stroke: "hair", radius: 8 });
-  const parts = { overview, lanes, scale: sheet.scale, whole: sheet.whole, dense: sheet.dense };
+  const parts = { overview, rows, lanes: rows.filter((row) => !row.isGroup), scale: sheet.scale, whole: sheet.whole, dense: sheet.dense, foot: [foot, height - foot] };
   return { width: sheet.width, height, title: aboutScene(sheet), marks: [frame, ...sheet.marks], parts };
 }
 
@@ -113,36 +115,16 @@ function addOverview(sheet) {
 }
 
 function overviewMarks({ scene, whole, found, scrolled }, top) {
-  if (scrolled) return meanMarks(scene, whole, top);
+  if (scrolled) return overviewMean(scene, whole, top);
   const all = busyMarks(scene, whole, top);
   return found ? [...all.map(dimmed), ...busyMarks(found, whole, top)] : all;
 }
 
-// How busy the devices were on average, GPUs if there are any: more lanes than px have no row each.
-function meanMarks(scene, whole, top) {
-  const busy = stack(whole, top + 4, OVERVIEW_HEIGHT - 8, 1, BUSY_TOKENS);
-  if (scene.mean) addMean(busy, scene.mean);
-  else addLanes(busy, scene);
-  return busy.boxes();
-}
-
-function addMean(busy, { from, width, columns, rows, busy: shares, unit }) {
-  rows.forEach(([, token], row) => {
-    for (let column = 0; column < columns; column++) {
-      const start = from + column * width;
-      busy.add(start, start + width, BUSY_TOKENS.indexOf(token), shares[row * columns + column] / unit);
-    }
-  });
-}
-
-function addLanes(busy, scene) {
-  const cards = scene.lanes.filter((lane) => !lane.host);
-  const lanes = cards.length ? cards : scene.lanes;
-  const add = ({ start, seconds }, number, token) => busy.add(start[number], start[number] + seconds[number], token, 1 / lanes.length);
-  for (const lane of lanes) {
-    for (let op = lane.first; op < lane.last; op++) if (scene.ops.seconds[op]) add(scene.ops, op, factOf(scene, op).busy);
-    for (const copy of lane.copies) add(scene.copies, copy, COPY_TOKEN);
-  }
+// The GPUs on average, the hosts if there are none: more lanes than px have no row each.
+function overviewMean(scene, whole, top) {
+  const cards = scene.lanes.filter((lane) => !lane.host && !lane.program);
+  const place = { y: top + 4, height: OVERVIEW_HEIGHT - 8, step: 1 };
+  return meanMarks(scene, cards.length ? cards : scene.lanes, whole, place, scene.mean && [scene.mean]);
 }
 
 function busyMarks(scene, whole, top) {
@@ -167,21 +149,23 @@ function addBody(sheet) {
   const top = sheet.y + 26;
   let y = top + 8;
   const compact = Boolean(sheet.scrolled);
-  const seen = (compact ? sheet.drawn : scene.lanes).map((lane) => laneIn(scene, lane, scale));
-  const lanes = seen.slice(0, sheet.drawn.length).map((lane) => {
-    const [height, below] = compact ? [COMPACT.height, COMPACT.below] : lane.host ? [HOST_HEIGHT, BELOW_HOST] : [LANE_HEIGHT, BELOW_LANE];
-    const placed = { ...lane, y, height };
+  const seen = (compact ? sheet.drawn : scene.lanes).map((row) => (row.isGroup ? row : laneIn(scene, row, scale)));
+  const rows = seen.slice(0, sheet.drawn.length).map((row) => {
+    const [height, below] = compact ? [COMPACT.height, COMPACT.below] : row.host ? [HOST_HEIGHT, BELOW_HOST] : [LANE_HEIGHT, BELOW_LANE];
+    const placed = { ...row, y, height };
     y += height + below;
     return placed;
   });
+  const lanes = rows.filter((row) => !row.isGroup);
   const bottom = y - 8;
   addAxis(sheet, top, bottom);
-  const step = densityWidth(scene, seen, scale, sheet.most);
-  lanes.forEach((lane, number) => {
-    marks.push(rectangle(scale.begin, lane.y, scale.width, lane.height, "tint", { radius: 3, data: { lane: lane.number } }));
-    sheet.labels[number].forEach((label, row) => marks.push({ ...label, y: lane.y + (compact ? [9, 22] : [15, 31, 45])[row] }));
+  const step = densityWidth(scene, seen.filter((row) => !row.isGroup), scale, sheet.most);
+  rows.forEach((row, number) => {
+    if (!row.isGroup) marks.push(rectangle(scale.begin, row.y, scale.width, row.height, "tint", { radius: 3, data: { lane: row.number } }));
+    sheet.labels[number].forEach((label, at) => marks.push({ ...label, y: row.y + (compact ? [9, 22] : [15, 31, 45])[at] }));
   });
   const look = sheet.found ? dimmed : (mark) => mark;
+  for (const row of rows) if (row.isGroup) marks.push(...groupRowMarks(scene, row, scale, step, sheet.found, look));
   marks.push(...copyMarks(scene, lanes, scale, words).map(look));
   for (const lane of lanes) {
     const ops = opMarks(scene, lane, scale, step);
@@ -193,7 +177,7 @@ function addBody(sheet) {
   addChosen(sheet, lanes);
   addExchanges(sheet, lanes);
   sheet.y = bottom;
-  return lanes.map(({ number, name, y: at, height }) => ({ number, name, y: at, height }));
+  return rows.map(({ number, name, isGroup, y: at, height }) => ({ number, name, isGroup, y: at, height }));
 }
 
 // What matches a search, with the numbers of the whole scene.
@@ -248,6 +232,11 @@ function laneLabels({ scene, words, scrolled }, lane, window) {
   const ops = fill(words.ops, { percent: opShare(scene, lane, window) });
   const copies = fill(words.copies, { percent: copyShare(scene, lane.copies, window) });
   return [name(shortInCluster(lane.name)), ...(scrolled ? [`${ops}, ${copies}`] : [ops, copies]).map(soft)];
+}
+
+function groupLabels({ words }, { name, lanes, isOpen }) {
+  const title = text(MARGIN, 0, `${isOpen ? "▾" : "▸"} ${name || words.here}`, { size: 12, weight: 650 });
+  return [title, text(MARGIN, 0, fill(words.members, { n: lanes.length }), { fill: "soft", size: 11 })];
 }
 
 // Whether the times of a lane are modelled or measured, in words. On the clock of the host, only the program's are measured.

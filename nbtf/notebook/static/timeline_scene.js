@@ -11,7 +11,7 @@ const CONSTANT_OP = "_EagerConst";
 export function timelineScene(data) {
   const { ops, copies } = columnsIn(data);
   if (!data.sums) return sceneOf(data, ops, copies);
-  data.mean.busy = decoded(data.mean.shares, Uint16Array);
+  for (const sums of [data.mean, ...data.groupSums]) sums.busy = decoded(sums.shares, Uint16Array);
   const all = withSums(data, ops, copies, decoded);
   return sceneOf({ ...data, ...all }, all.ops, all.copies);
 }
@@ -33,6 +33,7 @@ function sceneOf(data, ops, copies) {
     first = lane.last;
     return lane;
   });
+  scene.groups = data.groups.map(([name, lanes], number) => ({ name, lanes, number, isGroup: true }));
   copies.start.forEach((_, copy) => {
     for (const lane of new Set([copies.source[copy], copies.target[copy]])) scene.lanes[lane].copies.push(copy);
   });

@@ -2,7 +2,7 @@
 // copy, which describes itself.
 
 import { h, put } from "./dom.js";
-import { LANES_IN_SIGHT, LaneScroll } from "./lane_scroll.js";
+import { LaneScroll } from "./lane_scroll.js";
 import { secondsAt } from "./moment.js";
 import { drawPicture, drawing } from "./picture.js";
 import { RangePanel } from "./range_panel.js";
@@ -23,6 +23,7 @@ const PAN = 0.1;
 const LEAST_WINDOW = 1e-9; // seconds
 const HANDLE_WIDTH = 24;
 const DRAG = 4; // px that a pressed pointer moves before it selects a range instead of an op
+const MOST_OF_PAGE = 0.8; // of the page's height: how far the description of an op may be from it
 const FINE_ENOUGH = 0.5; // minimum share of a window that is known exactly; below it, more data is requested
 const ASK_AFTER = 100; // milliseconds, so that a drag sends one request
 const FILTER_AFTER = 150; // milliseconds without further typing
@@ -39,6 +40,7 @@ class TimelineView {
     this.search = null; // see searched
     this.svg = drawing();
     this.stage = h("div", null);
+    this.foot = h("div", { class: "nbtf-time-foot", "aria-hidden": "true" });
     this.cursor = h("div", { class: "nbtf-time-cursor", "aria-hidden": "true", hidden: "" });
     this.clocks = [timelineScene(data), ...(data.hostTime?.ops ? [timelineScene(data.hostTime)] : [])];
     this.hasHostTime = Boolean(data.hostTime);
@@ -52,10 +54,10 @@ class TimelineView {
     this.scene = this.ui.shared.scene = scene;
     this.window = { from: 0, to: scene.seconds };
     this.range = null;
-    this.scroll = new LaneScroll(scene.lanes, this.ui.changed);
+    this.scroll = new LaneScroll(scene, this.ui.changed);
     this.lanes = scene.lanes.map((lane) => this.laneStop(lane));
     if (this.stage.contains(document.activeElement)) this.time.focus(); // keys must not fall back to the notebook
-    this.stage.replaceChildren(...this.lanes, this.scroll.node);
+    this.stage.replaceChildren(...this.scroll.inOrder(this.lanes), this.scroll.node);
   }
 
   // Changes between the clock of the devices and that of the host, which the kernel draws on request if the recording is long.
@@ -64,7 +66,7 @@ class TimelineView {
     if (this.scene !== devices || host) return this.useClock(this.scene === devices ? host : devices);
     if (this.asksForClock || !this.ui.ask) return;
     this.asksForClock = true;
-    this.ui.ask({ what: "timeline", clock: HOST_TIME, from: 0, to: Number.MAX_VALUE, lanes: [0, LANES_IN_SIGHT] }).then((data) => {
+    this.ui.ask({ what: "timeline", clock: HOST_TIME, from: 0, to: Number.MAX_VALUE }).then((data) => {
       this.clocks[1] = timelineScene(data);
       this.useClock(this.clocks[1]);
     }, () => {}).finally(() => (this.asksForClock = false));
@@ -95,7 +97,7 @@ class TimelineView {
     this.time = h(
       "div",
       { class: "nbtf-time", role: "group", tabindex: "-1", "aria-label": said.title, onclick: (event) => this.choose(event), onpointerdown: (event) => this.dragFrom(event) },
-      this.svg, this.overview, this.brush, this.handles, this.stage, this.cursor, this.selected.area, this.rangeHandles,
+      this.svg, this.overview, this.brush, this.handles, this.stage, this.foot, this.cursor, this.selected.area, this.rangeHandles,
     );
     this.time.addEventListener("pointermove", (event) => (this.pointer = event.clientX));
     this.time.addEventListener("pointerleave", () => (this.pointer = null));
@@ -189,12 +191,12 @@ class TimelineView {
   }
 
   placeCursor() {
-    const { lanes, scale } = this.parts;
+    const { rows, scale } = this.parts;
     const at = this.moment ? secondsAt(this.scene, this.moment.seq) : null;
-    this.cursor.hidden = at === null || at < scale.from || at > scale.to || !lanes.length;
+    this.cursor.hidden = at === null || at < scale.from || at > scale.to || !rows.length;
     if (this.cursor.hidden) return;
-    const last = lanes.at(-1);
-    setBox(this.cursor, scale.inside(at) - 1, lanes[0].y - 8, 2, last.y + last.height - lanes[0].y + 16);
+    const last = rows.at(-1);
+    setBox(this.cursor, scale.inside(at) - 1, rows[0].y - 8, 2, last.y + last.height - rows[0].y + 16);
   }
 
   // Moves all views to the moment of the chosen op or copy.
@@ -220,7 +222,7 @@ class TimelineView {
     this.takeMoment();
     this.takeSelection();
     if (!this.tables.hidden) return this.tables.replaceChildren(table(rowsOfWindow(this.search?.scene ?? this.scene, this.window)));
-    const picture = timeline(this.scene, { ...this.window, chosen: this.chosen, found: this.search?.scene, lanes: this.scroll.inSight, fine: true }, width, WORDS.timeline);
+    const picture = timeline(this.scene, { ...this.window, chosen: this.chosen, found: this.search?.scene, rows: this.scroll.inSight, fine: true }, width, WORDS.timeline);
     this.parts = picture.parts;
     drawPicture(this.svg, picture);
     this.time.setAttribute("aria-label", picture.title);
@@ -232,9 +234,18 @@ class TimelineView {
     const places = new Map(this.parts.lanes.map((lane) => [lane.number, lane]));
     this.lanes.forEach((element, number) => this.placeLane(element, number, places.get(number)));
     this.scroll.place(this.parts);
+    this.showDetail();
     const { laneToFocus } = this;
     this.laneToFocus = null;
     if (laneToFocus !== null && laneToFocus !== undefined) this.lanes[laneToFocus].focus();
+  }
+
+  // Scrolls to the description of an op that was just pressed, unless that would scroll the op out of sight.
+  showDetail() {
+    setBox(this.foot, 0, this.parts.foot[0], 1, this.parts.foot[1]);
+    const { pressedAt } = this;
+    this.pressedAt = null;
+    if (pressedAt && this.foot.getBoundingClientRect().bottom - pressedAt < MOST_OF_PAGE * window.innerHeight) this.foot.scrollIntoView({ block: "nearest" });
   }
 
   // Which part is visible, and how much of it only as density.
@@ -262,14 +273,13 @@ class TimelineView {
     const { detail } = scene;
     const { from, to } = this.window;
     if (!detail || this.asked || !this.ui.ask) return;
-    const [first, count] = detail.lanes;
-    const areKnown = this.parts.lanes.every(({ number }) => first <= number && number < first + count);
+    const areKnown = this.parts.rows.every(({ number, isGroup }) => detail[isGroup ? "groups" : "lanes"].includes(number));
     const isInside = areKnown && from >= detail.from && to <= detail.to;
     if (isInside && (!detail.summed || to - from > FINE_ENOUGH * (detail.to - detail.from))) return;
     this.asked = true;
     setTimeout(() => {
-      const { first, count } = this.scroll.inSight ?? { first: 0, count: LANES_IN_SIGHT };
-      this.ui.ask({ what: "timeline", clock: scene.clock, ...this.window, lanes: [first, count] }).then((data) => this.scene === scene && this.renew(data), () => {}).finally(() => (this.asked = false));
+      const [lanes, groups] = [this.parts.lanes, this.parts.rows.filter(({ isGroup }) => isGroup)].map((rows) => rows.map(({ number }) => number));
+      this.ui.ask({ what: "timeline", clock: scene.clock, ...this.window, lanes, groups }).then((data) => this.scene === scene && this.renew(data), () => {}).finally(() => (this.asked = false));
     }, ASK_AFTER);
   }
 
@@ -430,10 +440,10 @@ class TimelineView {
   // Pressing the lanes and moving selects the range in between.
   dragFrom(event) {
     this.dragged = false;
-    const { lanes, scale } = this.parts;
+    const { rows, scale } = this.parts;
     const box = this.svg.getBoundingClientRect();
-    const [x, y, last] = [event.clientX - box.left, event.clientY - box.top, lanes.at(-1)];
-    if (event.button || !last || x < scale.begin || x > scale.end || y < lanes[0].y || y > last.y + last.height) return;
+    const [x, y, last] = [event.clientX - box.left, event.clientY - box.top, rows.at(-1)];
+    if (event.button || !last || x < scale.begin || x > scale.end || y < rows[0].y || y > last.y + last.height) return;
     const first = this.momentAt(event, scale);
     const drag = (move) => {
       this.dragged ||= Math.abs(move.clientX - event.clientX) >= DRAG;
@@ -476,7 +486,7 @@ class TimelineView {
       const value = range?.[number ? "to" : "from"];
       handle.hidden = !range || value < this.window.from || value > this.window.to;
       if (handle.hidden) return;
-      setBox(handle, parts.scale.inside(value) - HANDLE_WIDTH / 2, parts.lanes[0].y - 30, HANDLE_WIDTH, 24);
+      setBox(handle, parts.scale.inside(value) - HANDLE_WIDTH / 2, parts.rows[0].y - 30, HANDLE_WIDTH, 24);
       sliderAt(handle, value, this.scene.seconds, durationWords(value));
     });
     if (range && this.sums === null) this.sumUp(range);
@@ -501,6 +511,7 @@ class TimelineView {
     const { op, copy } = event.target.dataset || {};
     if (this.dragged || (op === undefined && copy === undefined)) return;
     this.chosen = op === undefined ? { copy: +copy } : { op: +op };
+    this.pressedAt = event.clientY;
     this.shareChosen();
     this.ui.changed();
   }

@@ -124,7 +124,9 @@ def hints_of(
         if event not in fits(event.limit, without).refused:
             deletion = _without(bands, words)
             break
-    return Hints(held_bands, deletion, "" if is_late() else _limit(event.limit, fits, words))
+    return Hints(
+        held_bands, deletion, "" if is_late() else _limit(event, _requested(history.alive(refusal.step)), fits, words)
+    )
 
 
 def _deletions(history: MemoryHistory, live_bands: Sequence[Band], refusal: Refusal) -> Iterator[Sequence[Band]]:
@@ -160,12 +162,18 @@ def _without(bands: Sequence[Band], words: Words) -> str:
     return filled(words["fitsAfter"], statement=f"del {name}")
 
 
-def _limit(limit: int, fits: Fits, words: Words) -> str:
-    """Returns the hint with the smallest tested limit at which everything fits."""
+def _limit(event: runtime.Refused, in_use: int, fits: Fits, words: Words) -> str:
+    """Returns the hint with the smallest tested limit at which everything fits, or the least size of a card."""
+    limit = event.limit
     step = 1 << max(20, (limit // 32 - 1).bit_length())
     number = 1 + bisect_left(range(1, _LIMITS + 1), True, key=lambda number: bool(fits(limit + number * step)))
     if number > _LIMITS:
-        return filled(words["fitsNot"], limit=gib(limit + _LIMITS * step))
+        largest_tried, needed = limit + _LIMITS * step, in_use + event.nbytes
+        return (
+            filled(words["fitsNot"], limit=gib(largest_tried))
+            if largest_tried >= needed
+            else filled(words["fitsLeast"], size=gib(needed))
+        )
     return filled(words["fitsFrom"], limit=gib(limit + number * step), less=gib(limit + (number - 1) * step))
 
 
@@ -178,6 +186,11 @@ def _some_titles(bands: Iterable[Band], words: Words, limit: int = 3) -> str:
         counts[name] += 1
     names = [name if counts[name] == 1 else f"{counts[name]} × {name}" for name, _ in sizes.most_common(limit)]
     return ", ".join(names) + (", …" if len(sizes) > limit else "")
+
+
+def _requested(bands: Iterable[Band]) -> int:
+    """Returns the bytes that pieces were requested with; those of a card that is nearly full are larger."""
+    return sum(band.size if band.event is None else band.event.nbytes for band in bands)
 
 
 def _sum(bands: Iterable[Band]) -> int:

@@ -40,6 +40,9 @@ _BESIDE = 8.0
 _OVER = 14.0
 """How far a text may cover a shape beside it, in px."""
 
+_BAR = 6.0
+"""Width up to which a shape beside a text is a bar that marks it; the text never touches it, in px."""
+
 _FIGURE = re.compile(r"\d[\d.,]*(\s?([KMGT]iB|B|%|[nµm]?s)\b)?")
 """A figure, which is never cut: the rest of it would be another figure."""
 
@@ -175,6 +178,10 @@ class _Page:
         shapes = [shape for shape in self._shapes if not shape.overlaps(box) and shape.right - shape.left > 2 * _OVER]
         beside = [(shape, Box(shape.left + _OVER, shape.top, shape.right - _OVER, shape.bottom)) for shape in shapes]
         beside += [(each, Box(new.left - _GAP, new.top, new.right + _GAP, new.bottom)) for each, new in self.used]
+        bars = [
+            shape for shape in self._shapes if shape.right - shape.left <= _BAR and shape.bottom - shape.top > _OVER
+        ]
+        beside += [(bar, bar._replace(right=bar.right + _GAP)) for bar in bars]
         for each, new in beside:
             if new.top < bottom and top < new.bottom:
                 if each.right <= box.left + 1:

@@ -25,35 +25,40 @@ _FAMILIES = {
     "reductions": (
         "upd",
         r"^(Sum|Mean|Prod|Max|Min|All|Any|Arg\w+|Cum\w+)$|^(?=\w*$)\w*Pool"
-        r"|::_?(sum|mean|prod|a?max|a?min|all|any|arg|cum|\w*pool|\w*loss|cross_entropy|logsumexp)|reduce_kernel"
+        r"|::_?(sum|mean|prod|a?(max|min)(?!imum)|all|any|arg|cum|\w*pool|\w*loss|cross_entropy|logsumexp)|reduce_kernel"
+        r"|::(\w+_)?(segment_(sum|mean|prod|max|min)|cross_entropy\w*|bincount)(_backward)?$"
         r"|triton_(red|per)_|(Sum|Mean|Prod|Max|Min|Loss\w*)Backward",
     ),
     "randoms": (
         "py",
-        r"Random|Multinomial|::(rand|normal|uniform|bernoulli|multinomial|\w*dropout)|fused_dropout|distribution_"
+        r"Random|Multinomial|::(rand|rng|\w*truncated_normal|normal|uniform|bernoulli|multinomial|\w*dropout)|fused_dropout|distribution_"
         r"|DropoutBackward",
     ),
     "norms": (
         "bwd",
-        r"softmax|SoftMax|SoftmaxBackward|_norm|layer_?norm|batch_?norm|NormBackward|bn_[fb]w|::norm$",
+        r"softmax|SoftMax|SoftmaxBackward|_norm(?!al)|layer_?norm|batch_?norm|NormBackward|bn_[fb]w|::(norm$|lrn)",
     ),
     "copying": (
         "mov",
-        r"^Mem(set|cpy)|direct_copy|CatArray|[Nn]chwTo|[Nn]hwcTo|::(_?copy_?|to|_to_copy|clone|contiguous|cat|stack)$"
+        r"^Mem(set|cpy)|direct_copy|CatArray|[Nn]chwTo|[Nn]hwcTo|::(_?copy_?|to|_to_copy|clone|contiguous|cat|stack|concat|(un)?pack|cast|identity(_n)?)$"
         r"|(Copy|Clone|Cat|Stack|CopySlices)Backward",
     ),
     "elementwise": (
         "fwd",
-        r"elementwise|multi_tensor_apply|triton_poi_|::_?(foreach_)?(add|r?sub|mul|div|neg|abs|exp|log|r?sqrt|pow|square"
-        r"|reciprocal|sin|cos|tanh|sigmoid|\w*[rsg]?elu|silu|mish|erf|hard\w+|softplus|clamp\w*|where|threshold|addc\w+"
-        r"|lerp|eq|ne|[lg][te]|masked_fill|fill|zero|zeros|ones|\w*sgd|\w*adamw?)(_backward)?_?$"
+        r"elementwise|multi_tensor_apply|triton_poi_|::_?(foreach_)?((bias_)?add(_n)?|r?sub|mul|div|neg|abs|exp(m1)?"
+        r"|log(1p)?|r?sqrt|pow|squared?(_difference)?|reciprocal|a?(sin|cos|tan)h?|atan2|sigmoid|\w*[rsg]?elu6?|silu|mish"
+        r"|erf(c|inv)?|ndtri|hard\w+|softplus|softsign|clamp\w*|where|select|threshold|addc\w+|lerp|eq|ne|[lg][te]"
+        r"|(not_)?equal|(less|greater)(_equal)?|(logical|bitwise)_\w+|invert|(left|right)_shift|maximum|minimum|sign"
+        r"|round|rint|floor|ceil|is_?(nan|inf|finite)|next_after|(real|floor|truncate)_(div|mod)|(mul|div)_no_nan"
+        r"|xdivy|xlog1?p?y|conj|complex(_abs)?|real|imag|angle|masked_fill|fill|zeros?(_like)?|ones(_like)?|\w*sgd"
+        r"|\w*adamw?|assign_(add|sub)_variable)(_backward)?_?$"
         r"|(Add|R?sub|Mul|Div|Neg|Abs|Exp|Log|R?sqrt|Pow|Tanh|Sigmoid|\w*[RESG]elu|Silu|Where|Clamp\w*)Backward",
     ),
     "other": ("tmp", ""),
 }
 """The fill of ops if the program has no phases, by pattern of their names; the first pattern that matches counts.
 
-The names are those of TensorFlow ops, PyTorch ops and gradients, and CUDA kernels.
+The names are those of PyTorch ops and gradients, CUDA kernels, and TensorFlow ops as PyTorch would write them.
 """
 
 COPIES, WAITS = "cpyf", "wait"
@@ -64,6 +69,12 @@ FAMILIES = tuple(name for name in _FAMILIES if name != "other")
 
 _TEMPLATE = re.compile(r"<[^<>]*>")
 """The arguments of a kernel's template, which name many other functions."""
+
+_TENSORFLOW = re.compile(r"([A-Z]\w*?)((?:Grad)*)([Vv]\d|Op)*")
+"""The name of a TensorFlow op: of a gradient or not, and with or without a version."""
+
+_WORD = re.compile(r"(?<=[a-z\d])(?=[A-Z])")
+"""The beginning of a word in such a name."""
 
 _PHASES = ("forward", "backward", "update", "input")
 
@@ -131,7 +142,18 @@ def family_of(op: str) -> str:
     name, remaining = "direct_copy" if "direct_copy" in op else op, -1
     while remaining:
         name, remaining = _TEMPLATE.subn("", name)
-    return next(family for family, (_, pattern) in _FAMILIES.items() if re.search(pattern, name))
+    names = name, _as_in_pytorch(name)
+    return next(family for family, (_, pattern) in _FAMILIES.items() if any(re.search(pattern, each) for each in names))
+
+
+def _as_in_pytorch(op: str) -> str:
+    """Returns the name of a TensorFlow op as PyTorch would write it; any other name unchanged.
+
+    >>> _as_in_pytorch("AddV2"), _as_in_pytorch("LogSoftmax"), _as_in_pytorch("ReluGrad"), _as_in_pytorch("aten::add")
+    ('::add', '::log_softmax', '::relu_backward', 'aten::add')
+    """
+    match = None if "Backward" in op else _TENSORFLOW.fullmatch(op)
+    return f"::{_WORD.sub('_', match[1]).lower()}{'_backward' if match[2] else ''}" if match else op
 
 
 _MOST_COLUMNS = 640

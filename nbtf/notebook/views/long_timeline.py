@@ -6,7 +6,7 @@ columns: several hundred for the visible part, several hundred for the rest. Zoo
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -17,6 +17,7 @@ from nbtf._locks import computed_once
 from nbtf.notebook.stills.schedule import Schedule, is_host
 from nbtf.notebook.stills.stacks import Colouring, busy_between, colouring, spans_of
 from nbtf.notebook.views.host_time import PYTHON
+from nbtf.notebook.views.lane_groups import LaneGroup, lane_groups
 from nbtf.notebook.views.page_data import CodeLine, packed, timeline_data
 
 MOST_PIECES = 1200
@@ -30,7 +31,7 @@ MOST_SHARES = 60_000
 """Columns per answer, for the visible part and for the whole together: 3 bytes each, most of them zeros."""
 
 MOST_LANES = 24
-"""Devices that a page shows at once; it requests others when they come into sight."""
+"""Devices and folded groups that a page shows at once; it requests others when they come into sight."""
 
 SHARE_UNIT = 16383
 """Value of a column that one piece fills; a host may copy to four cards at once."""
@@ -66,25 +67,37 @@ class LongTimeline:
         self._rows = _rows(schedule, self._colours)
 
     def data(
-        self, begin: float = 0.0, end: float = float("inf"), lanes: tuple[int, int] = (0, MOST_LANES)
+        self,
+        begin: float = 0.0,
+        end: float = float("inf"),
+        lanes: Sequence[int] | None = None,
+        groups: Sequence[int] | None = None,
     ) -> dict[str, Any]:
         """Returns the input of `static/timeline_scene.js`: everything coarsely, and one part in more detail.
 
         Args:
           begin: start of the part, in seconds.
           end: end of the part; it may lie beyond the end of the recording.
-          lanes: number of the first device in sight, and how many are in sight.
+          lanes: numbers of the devices in sight; None means those that a page shows first.
+          groups: numbers of the groups of devices in sight; None means those that a page shows first.
         """
         duration = self.schedule.seconds
         window = max(0.0, min(begin, duration)), min(max(end, 0.0), duration)
-        first, count = max(0, lanes[0]), max(1, min(lanes[1], MOST_LANES))
-        in_sight = range(len(self.schedule.lanes))[first : first + count]
+        in_sight = _existing(self._first_lanes if lanes is None else lanes, len(self.schedule.lanes))
+        shown_groups = _existing(range(len(self._groups)) if groups is None else groups, len(self._groups))
         numbers, summed = self._longest_in(window, in_sight)
         executed = len(self.schedule.ops)
         ops, copies = numbers[numbers < executed], numbers[numbers >= executed] - executed
         chosen = replace(self.schedule, ops=self.schedule.ops.at(ops), copies=self.schedule.copies.at(copies))
         drawn = _rows(chosen, self._colours)
-        summed_rows = {row: pieces for row, pieces in self._rows.items() if row[0] in in_sight}
+        rows = {row: pieces for row, pieces in self._rows.items() if row[0] in in_sight}
+        group_rows = {
+            (number, token): pieces
+            for number in shown_groups
+            for token, pieces in self._merged(self._groups[number].lanes).items()
+        }
+        sizes = [len(group.lanes) for group in self._groups]
+        spans = list(self._spans(window, len(rows) + len(group_rows)))
         data = timeline_data(chosen, self._code_line, self._colours)
         exchanges = [each for each in self.schedule.exchanges if each.start <= window[1] and each.end >= window[0]]
         return data | {
@@ -92,35 +105,54 @@ class LongTimeline:
             "exchanges": sorted(exchanges, key=lambda each: each.start - each.end)[:MOST_EXCHANGES],
             "folded": self._folded_counts,
             "unclocked": self.schedule.unclocked,
-            "detail": {"from": window[0], "to": window[1], "summed": summed, "lanes": [in_sight.start, len(in_sight)]},
-            "sums": [
-                self._sums(span, columns, summed_rows, drawn) for span, columns in self._spans(window, summed_rows)
-            ],
+            "detail": {
+                "from": window[0],
+                "to": window[1],
+                "summed": summed,
+                "lanes": in_sight,
+                "groups": shown_groups,
+            },
+            "sums": [self._sums(span, columns, rows, drawn) for span, columns in spans],
+            "groupSums": [self._sums(span, columns, group_rows, {}, sizes) for span, columns in spans],
             "mean": self._mean,
         }
+
+    @computed_once
+    def _groups(self) -> list[LaneGroup]:
+        return lane_groups(self.schedule.lanes)
+
+    @computed_once
+    def _first_lanes(self) -> list[int]:
+        """The devices that a page shows first: those without a group, and those of the first group, which is open."""
+        folded = {number for group in self._groups[1:] for number in group.lanes}
+        return [number for number in range(len(self.schedule.lanes)) if number not in folded]
 
     @computed_once
     def _mean(self) -> dict[str, Any]:
         """How busy the GPUs were on average, by colour; the hosts if there are none."""
         cards = [number for number, lane in enumerate(self.schedule.lanes) if not is_host(lane) and lane != PYTHON]
         chosen = cards or range(len(self.schedule.lanes))
-        pieces: dict[str, list[tuple[Numbers, Numbers]]] = {}
+        rows = {(0, token): pieces for token, pieces in self._merged(chosen).items()}
+        return self._sums((0.0, self.schedule.seconds), MOST_COLUMNS, rows, {}, [max(1, len(chosen))])
+
+    def _merged(self, lanes: Iterable[int]) -> dict[str, tuple[Numbers, Numbers]]:
+        """Returns the start and end times of several devices' pieces, each in order, by colour."""
+        chosen, pieces = {*lanes}, dict[str, list[tuple[Numbers, Numbers]]]()
         for (lane, token), row in self._rows.items():
             if lane in chosen:
                 pieces.setdefault(token, []).append(row)
-        rows = {
-            (0, token): (
+        return {
+            token: (
                 np.sort(np.concatenate([row[0] for row in each])),
                 np.sort(np.concatenate([row[1] for row in each])),
             )
             for token, each in pieces.items()
         }
-        return self._sums((0.0, self.schedule.seconds), MOST_COLUMNS, rows, {}, max(1, len(chosen)))
 
-    def _spans(self, window: Span, rows: Rows) -> Iterator[tuple[Span, int]]:
+    def _spans(self, window: Span, rows: int) -> Iterator[tuple[Span, int]]:
         """Yields the part before a window, the window and the part after it, each with its number of columns."""
         duration = self.schedule.seconds
-        column_limit = max(2, min(MOST_COLUMNS, MOST_SHARES // max(1, 2 * len(rows))))
+        column_limit = max(2, min(MOST_COLUMNS, MOST_SHARES // max(1, 2 * rows)))
         for span in ((0.0, window[0]), window, (window[1], duration)):
             if span[1] > span[0]:
                 yield (
@@ -128,10 +160,9 @@ class LongTimeline:
                     column_limit if span == window else max(1, round(column_limit * (span[1] - span[0]) / duration)),
                 )
 
-    def _longest_in(self, window: Span, lanes: range) -> tuple[NDArray[np.int64], int]:
+    def _longest_in(self, window: Span, lanes: Sequence[int]) -> tuple[NDArray[np.int64], int]:
         """Returns the numbers of a part's longest pieces on some lanes, in order, and the number of its other ops."""
-        is_in_sight = (self._lane[0] >= lanes.start) & (self._lane[0] < lanes.stop)
-        is_in_sight |= (self._lane[1] >= lanes.start) & (self._lane[1] < lanes.stop)
+        is_in_sight = np.isin(self._lane[0], lanes) | np.isin(self._lane[1], lanes)
         inside = np.flatnonzero((self._start <= window[1]) & (self._end >= window[0]) & ~self._folded & is_in_sight)
         numbers, lengths = inside, (self._end - self._start)[inside]
         if len(numbers) > MOST_PIECES:
@@ -141,15 +172,17 @@ class LongTimeline:
         ops = len(self.schedule.ops)
         return numbers, int((inside < ops).sum() - (numbers < ops).sum())
 
-    def _sums(self, span: Span, columns: int, rows: Rows, drawn: Rows, devices: int = 1) -> dict[str, Any]:
-        """Returns how busy each device was in each column of a span, by colour.
+    def _sums(
+        self, span: Span, columns: int, rows: Rows, drawn: Rows, devices: Sequence[int] | None = None
+    ) -> dict[str, Any]:
+        """Returns how busy each device, or each group on average, was in each column of a span, by colour.
 
         Args:
           span: start and end.
           columns: number of columns.
           rows: all pieces.
           drawn: pieces to leave out, because they have their own rows.
-          devices: number of devices whose pieces are in each row.
+          devices: number of devices of each group; None means that each row is that of one device.
         """
         edges: Numbers = np.linspace(*span, columns + 1)
         shares: dict[tuple[int, str], Numbers] = {}
@@ -157,7 +190,7 @@ class LongTimeline:
             seconds = busy_between(*pieces, edges)
             if row in drawn:
                 seconds -= busy_between(*drawn[row], edges)
-            busy = seconds * columns / (span[1] - span[0] or 1.0) / devices
+            busy = seconds * columns / (span[1] - span[0] or 1.0) / (devices[row[0]] if devices else 1)
             share = np.rint(np.clip(busy, 0.0, 4.0) * SHARE_UNIT)
             if share.any():
                 shares[row] = share
@@ -169,6 +202,11 @@ class LongTimeline:
             "shares": packed("H", np.concatenate([*shares.values(), np.zeros(0)])),
             "unit": SHARE_UNIT,
         }
+
+
+def _existing(numbers: Sequence[int], count: int) -> list[int]:
+    """Returns those of some numbers that are below a count and at least 0, as many as a page shows at once."""
+    return [number for number in numbers if 0 <= number < count][:MOST_LANES]
 
 
 def _rows(schedule: Schedule, colours: Colouring) -> Rows:

@@ -16,6 +16,7 @@ from nbtf.notebook.stills.lanes import bytes_in_words, shape_of
 from nbtf.notebook.stills.schedule import SHORTEST_OP, SMALLEST_COPY, Pieces, Schedule, Work
 from nbtf.notebook.stills.stacks import Colouring, colouring
 from nbtf.notebook.views import steps
+from nbtf.notebook.views.lane_groups import lane_groups
 
 CodeLine = Callable[[runtime.Site], str]
 
@@ -41,6 +42,7 @@ def timeline_data(schedule: Schedule, code_line: CodeLine, colours: Colouring | 
     return {
         "clock": schedule.clock,
         "lanes": schedule.lanes,
+        "groups": lane_groups(schedule.lanes),
         "counts": [len(works) for works in by_lane],
         "seconds": schedule.seconds,
         "executed": schedule.executed,
@@ -61,8 +63,8 @@ def timeline_data(schedule: Schedule, code_line: CodeLine, colours: Colouring | 
             "seq": column("I", lambda works: works.seq),
         },
         "copies": {
-            "source": packed("H", copies.of_each(lambda copy: schedule.lanes.index(copy.source), np.int64)),
-            "target": packed("H", copies.of_each(lambda copy: schedule.lanes.index(copy.target), np.int64)),
+            "source": packed("H", schedule.lanes_of_copies[0]),
+            "target": packed("H", schedule.lanes_of_copies[1]),
             "start": packed("d", copies.start),
             "seconds": packed("d", copies.seconds),
             "nbytes": packed("d", copies.of_each(lambda copy: copy.nbytes, np.float64)),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, cast
 
 from nbtf import runtime
 from nbtf._locks import computed_once
@@ -59,9 +59,9 @@ class RecordingAnswers:
         Args:
           question: `what` names the request. `"program"`, with a `language`: the view's program, style and words.
             `"scene"`: the data of its views. `"rest"`: the slow part of that data, marked `coming` in the scene.
-            `"timeline"`: what ran between two moments, `from` and `to`, in seconds, on the devices in sight, `lanes`:
-            the number of the first, and how many; on the clock of the host if `clock` is `"hostTime"`. `"range"`: the
-            sums of that range.
+            `"timeline"`: what ran between two moments, `from` and `to`, in seconds, on the devices in sight: the
+            numbers of their `lanes`, and of their folded `groups`; on the clock of the host if `clock` is `"hostTime"`.
+            `"range"`: the sums of that range.
 
         Raises:
           ValueError: if the question is of another kind.
@@ -75,12 +75,8 @@ class RecordingAnswers:
                 memory = list(self._memory(MOST_STEPS))
                 return self._map() | ({"memory": memory} if memory else {})
             case {"what": "timeline", "from": int() | float() as begin, "to": int() | float() as end, **more}:
-                long = self._long_of(more.get("clock"))
-                match more.get("lanes"):
-                    case [int(first), int(count)]:
-                        return long.data(begin, end, (first, count))
-                    case _:
-                        return long.data(begin, end)
+                lanes, groups = _numbers(more.get("lanes")), _numbers(more.get("groups"))
+                return self._long_of(more.get("clock")).data(begin, end, lanes, groups)
             case {"what": "range", "from": int() | float() as begin, "to": int() | float() as end, **more}:
                 return sums_of_range(self._long_of(more.get("clock")).schedule, begin, end)
             case _:
@@ -108,6 +104,11 @@ class RecordingAnswers:
     def _long_of(self, clock: object) -> LongTimeline:
         """Returns the timeline on the clock of the host, if that is requested and differs from the other one."""
         return (self._long_host if clock == HOST_TIME else None) or self._long
+
+
+def _numbers(value: object) -> list[int] | None:
+    """Returns the integers of a list in a question; None if the question has no list."""
+    return [each for each in cast("list[object]", value) if isinstance(each, int)] if isinstance(value, list) else None
 
 
 def program_data(language: str) -> Scene:

@@ -59,7 +59,11 @@ CASES = (
     Case("value", cell("1 + 1", result("2")), SAME),
     Case("value and display", cell("display(1)\n2", shown(text_plain="1"), result("2")), SAME),
     Case("address", cell("object()", result("<object at 0x7f3a00112233>")), SAME),
-    Case("time", cell("import time\nprint(f'{time.perf_counter():.3f} s')", stream("1.234 s\n")), SAME),
+    Case(
+        "time",
+        cell("import time\nprint(f'{time.perf_counter():.3f} s')", stream("1.234 s\n"), tags=("nbtf-vary=times",)),
+        SAME,
+    ),
     Case(
         "page",
         cell(

@@ -143,6 +143,10 @@ def test_junit_has_a_case_for_each_cell(checked: Checked) -> None:
     suites = {Path(suite.get("name", "")).stem: suite for suite in root}
     assert [root.get(name) for name in ("tests", "failures", "errors", "skipped")] == ["15", "6", "1", "1"]
     assert list(suites) == [*NOTEBOOKS, "f_no_notebook"]
+    names = [case.get("name") for case in suites["b_wrong"]]
+    assert names == [each.id for each in notebook_file.read(checked.folder / "notebooks/b_wrong.ipynb").cells]
+    shown = {each.get("name"): each.get("value") for each in suites["c_dead"][1].iter("property")}
+    assert shown == {"cell": "2", "code": "import os"}
     assert [failure.text for failure in suites["b_wrong"].iter("failure")] == [
         "stdout:\n- green\n+ \\x1b[31mred",
         "stdout:\n- 1\n+ <&>]]> \\x07",
@@ -214,6 +218,79 @@ def test_update_writes_the_cells_that_differ_and_then_they_are_as_recorded(stale
     outputs = [code.outputs[0] for code in nbformat.read(stale, as_version=4).cells]
     assert (status, "as recorded; 1 cell updated" in said) == (0, True)
     assert [output.get("text", "") for output in outputs] == ["1\n", "0\n", ""]
+
+
+def test_what_is_not_for_this_kernel_is_skipped_and_no_failure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    save(
+        tmp_path / "a_r.ipynb",
+        cell("1 + 1", result("2")),
+        kernelspec={"name": "ir", "display_name": "R", "language": "R"},
+    )
+    save(tmp_path / "b_julia.ipynb", cell("1 + 1", result("2")), language_info={"name": "julia"})
+    skip = "import unittest\nraise unittest.SkipTest('no card')"
+    save(tmp_path / "c_skips.ipynb", cell("1", result("1")), cell(skip), cell("2", result("3")))
+
+    status, said = nbtf("check", ".", "--junit", "junit.xml")
+
+    assert (status, said.splitlines()) == (
+        0,
+        [
+            "a_r.ipynb: skipped: needs R",
+            "b_julia.ipynb: skipped: needs Julia",
+            "c_skips.ipynb: skipped: cell 2 raised SkipTest: no card",
+            "3 notebooks, 3 skipped; cells: 1 as recorded, 2 skipped",
+        ],
+    )
+    root = ElementTree.parse(tmp_path / "junit.xml").getroot()
+    assert [root.get(name) for name in ("tests", "failures", "errors", "skipped")] == ["5", "0", "0", "4"]
+
+
+def test_a_cell_that_differs_before_it_skips_the_rest_is_wrong(tmp_path: Path) -> None:
+    skip = "import unittest\nraise unittest.SkipTest"
+    path = save(tmp_path / "a.ipynb", cell("1", result("2")), cell(skip), cell("2", result("3")))
+
+    status, said = nbtf("check", path)
+
+    assert status == 1
+    assert "a.ipynb: differs" in said
+
+
+def test_the_first_wrong_notebook_ends_the_check_on_request(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in ("a", "c"):
+        save(tmp_path / f"{name}.ipynb", cell("1", result("1")))
+    save(tmp_path / "b.ipynb", cell("1", result("2")))
+
+    status, said = nbtf("check", ".", "-x")
+
+    assert status == 1
+    assert "c.ipynb" not in said
+    last = "2 notebooks, 1 not as recorded, 1 not checked (--fail-fast); cells: 1 as recorded, 1 differ"
+    assert said.splitlines()[-1] == last
+
+
+def test_values_of_a_kind_vary_where_it_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    save(tmp_path / "a.ipynb", cell("print('took 3.2 s')", stream("took 9.9 s\n")))
+    note = "  cell 1: 1 value not compared (times)"
+
+    assert nbtf("check", "a.ipynb")[0] == 1
+    assert nbtf("check", "a.ipynb", "--vary", "ids,times")[1].splitlines()[:2] == ["a.ipynb: as recorded", note]
+    (tmp_path / "pyproject.toml").write_text('[tool.nbtf.check]\nvary = ["times"]\nexclude = ["b*"]\n')
+    save(tmp_path / "b.ipynb", cell("1", result("2")))
+    status, said = nbtf("check", ".")
+    assert (status, said.splitlines()[:3]) == (0, ["left out: 1 notebook excluded", "a.ipynb: as recorded", note])
+    assert nbtf("check", ".", "--strict")[0] == 1
+
+
+def test_a_kernel_that_is_not_installed_is_named(tmp_path: Path) -> None:
+    path = save(tmp_path / "a.ipynb", cell("1", result("1")))
+
+    status, said = nbtf("check", path, "--kernel", "no-such-kernel")
+
+    assert status == 2
+    assert "no kernel is named 'no-such-kernel'. Installed kernels: " in said
 
 
 @pytest.mark.parametrize("option", ["--update", "--junit=out/junit.xml", "--report=out"])

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from nbtf.cli.checking.outputs import LINES_SHOWN, Comparison
-from nbtf.cli.checking.sanitizing import BUILT_IN, read_rules
+from nbtf.cli.checking.sanitizing import BUILT_IN, OPTIONAL, read_rules
 from nbtf.cli.limits import Limits
 from tests.cli.checking.cells import error, png, result, shown, stream
 
@@ -16,7 +16,7 @@ VIEW = "application_vnd.jupyter.widget-view+json"
 
 
 def different(recorded: list[Any], printed: list[Any], tolerance: float = 0.0) -> list[str]:
-    return Comparison(RULES, Limits(tolerance)).differences(recorded, printed)[0]
+    return Comparison(RULES, Limits(tolerance, vary=OPTIONAL)).differences(recorded, printed)[0]
 
 
 SVG = '<svg><defs><path id="m{0}"/></defs><use xlink:href="#m{0}"/><dc:date>{1}</dc:date></svg>'
@@ -46,6 +46,73 @@ SVG = '<svg><defs><path id="m{0}"/></defs><use xlink:href="#m{0}"/><dc:date>{1}<
 )
 def test_outputs_are_the_same(recorded: list[Any], printed: list[Any]) -> None:
     assert different(recorded, printed) == []
+
+
+MUTATED = {
+    "a measured time": ("took 3.2 s", "took 9.9 s", "times"),
+    "seconds": ("0.101 seconds", "0.305 seconds", "times"),
+    "time of day": ("10:15:30", "10:15:31", "times"),
+    "six hexadecimal digits": ("0x00ff7a", "0x00ff7b", "addresses"),
+    "UUID": ("1f0e6f3a-3d4f-4f5a-9a55-0123456789ab", "2f0e6f3a-3d4f-4f5a-9a55-0123456789ab", "ids"),
+    "number of an output": ("Out[3]", "Out[4]", "counters"),
+    "name of an output": ("_12", "_13", "counters"),
+}
+
+
+@pytest.mark.parametrize(("then", "now", "kind"), MUTATED.values(), ids=MUTATED)
+def test_values_are_compared_unless_their_kind_may_vary(then: str, now: str, kind: str) -> None:
+    def compare(*vary: str) -> tuple[list[str], list[str]]:
+        return Comparison(RULES, Limits(vary=vary)).differences([stream(then)], [stream(now)])
+
+    assert compare() == (["stdout:", f"- {then}", f"+ {now}"], [])
+    assert [compare(other)[0] == [] for other in OPTIONAL] == [other == kind for other in OPTIONAL]
+    assert compare(kind) == ([], [f"1 value not compared ({kind})"])
+
+
+TQDM = "100%|██████████| 3/3 [{}<00:00, {}it/s{}]\n"
+
+USUALLY_VARYING = {
+    "timeit": (
+        "1.23 µs ± 4.5 ns per loop (mean ± std. dev. of 7 runs, 1,000,000 loops each)\n",
+        "The slowest run took 5.20 times longer than the fastest. This could mean that an intermediate result is being"
+        " cached.\n987 ns ± 12 ns per loop (mean ± std. dev. of 7 runs, 1,000,000 loops each)\n",
+        "timings",
+    ),
+    "time": (
+        "CPU times: user 2 µs, sys: 1 µs, total: 3 µs\nWall time: 5.01 µs\n",
+        "CPU times: total: 15.6 ms\nWall time: 1min 5s\nCompiler : 118 ms\n",
+        "timings",
+    ),
+    "tqdm": (TQDM.format("00:01", "2.87", ""), TQDM.format("1:00:01", "31.5k", ""), "progress"),
+    "tqdm, slow": ("2it [00:03,  1.61s/it]", "2it [00:05,  2.71s/it]", "progress"),
+    "Keras": ("60/60 ━━━━ 2s 11ms/step - loss: 0.5", "60/60 ━━━━ 1m32s 2s/step - loss: 0.5", "progress"),
+    "object": ("<f at 0x7f00aa12bc30>", "<f at 0x7fffaa12bc99>", "objects"),
+    "file of a cell": ("/tmp/ipykernel_7/41.py:2: UserWarning", "/tmp/ipykernel_11/41.py:2: UserWarning", "code"),
+    "cell": ("cell 3, line 2", "cell 14, line 2", "code"),
+}
+
+
+@pytest.mark.parametrize(("then", "now", "group"), USUALLY_VARYING.values(), ids=USUALLY_VARYING)
+def test_what_usually_varies_is_counted_and_not_compared(then: str, now: str, group: str) -> None:
+    recorded, printed = [stream(then)], [stream(now)]
+
+    lines, notes = Comparison(RULES).differences(recorded, printed)
+
+    assert (lines, [note.endswith(f"not compared ({group})") for note in notes]) == ([], [True])
+    assert Comparison(is_strict=True).differences(recorded, printed)[0] != []
+
+
+def test_what_stands_beside_a_progress_bar_is_compared() -> None:
+    then, now = (TQDM.format("00:01", "2.87", f", loss={loss}") for loss in (0.25, 0.75))
+
+    assert Comparison(RULES).differences([stream(then)], [stream(now)])[0] != []
+
+
+def test_ids_of_a_page_are_numbered_unless_the_check_is_strict() -> None:
+    then, now = ([shown(text_html=f'<b id="T_{number}">3</b>')] for number in (1, 2))
+
+    assert Comparison(RULES).differences(then, now) == ([], ["1 value not compared (ids)"])
+    assert Comparison(is_strict=True).differences(then, now)[0] != []
 
 
 def test_view_that_goes_from_cell_to_cell_is_not_compared() -> None:

@@ -45,7 +45,7 @@ def test_ids_of_a_page_are_numbered_and_what_names_them_follows() -> None:
 
 def test_rules_of_a_file_come_after_ours_and_may_replace_them(tmp_path: Path) -> None:
     own = tmp_path / "own.cfg"
-    own.write_text("[a]\nregex: (v)\\d+\nreplace: \\1N\n\n[b]\nregex: \\b0x[0-9a-f]{6,}\\b\nreplace: WHERE\n")
+    own.write_text("[a]\nregex: (v)\\d+\nreplace: \\1N\n\n[b]\nregex: (?<=\\bat )0x[0-9a-fA-F]+\nreplace: WHERE\n")
 
     rules = read_rules([BUILT_IN, own])
 

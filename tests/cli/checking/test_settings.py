@@ -14,6 +14,8 @@ FILE = """
 gpus = "4xA100-40GB"
 timeout = 300
 tolerance = 1
+vary = ["times"]
+exclude = ["drafts"]
 sanitize = ["rules.cfg"]
 
 [tool.nbtf.check.limits."*.ipynb"]
@@ -34,7 +36,13 @@ def settings(folder: Path, text: str) -> Settings:
 def test_options_and_rules_are_read(tmp_path: Path) -> None:
     project = settings(tmp_path, FILE)
 
-    assert project.options == {"gpus": "4xA100-40GB", "timeout": 300, "tolerance": 1}
+    assert project.options == {
+        "gpus": "4xA100-40GB",
+        "timeout": 300,
+        "tolerance": 1,
+        "vary": ["times"],
+        "exclude": ["drafts"],
+    }
     assert project.sanitize == (tmp_path / "rules.cfg",)
 
 
@@ -58,6 +66,7 @@ def test_the_nearest_file_counts_also_when_it_says_nothing(tmp_path: Path) -> No
 @pytest.mark.parametrize(
     ("text", "words"),
     [
+        ("[tool.nbtf.check]\nvary = [3]", "vary must be a list of strings"),
         ("", "has no table [tool.nbtf.check]"),
         ("[tool.nbtf.check", "cannot read"),
         ("[tool.nbtf]\ncheck = 3", "is not a table"),

@@ -15,11 +15,10 @@ from tests.frameworks.keras.programs import PROGRAMS, RECORDED
 STRATEGIES = {"mirrored_2": 2}
 """The programs that need several devices, and how many."""
 
-OPEN = frozenset({"accumulation", "recurrent"})
+OPEN = frozenset({"accumulation"})
 """The programs whose numbers still differ from TensorFlow's. The test fails once they agree: remove them then.
 
 `accumulation`: when a generator is exhausted, TensorFlow's optimizer counts one more step, and later updates shift.
-`recurrent`: the losses differ in the fourth digit, for an unknown reason; single LSTM and GRU layers agree.
 """
 
 

@@ -59,12 +59,6 @@ def test_lambda_layer_knows_the_shape_it_was_told() -> None:
     assert (None, 7) == L.Lambda(lambda x: x, output_shape=(7,))(tf.keras.Input((3,))).shape
 
 
-def test_masking_sets_steps_to_zero() -> None:
-    made = L.Masking(mask_value=9.0)([[[9.0, 9.0], [9.0, 1.0]]])
-
-    assert [[[0.0, 0.0], [9.0, 1.0]]] == made.numpy().tolist()
-
-
 @pytest.mark.parametrize(
     ("make", "text"),
     [

@@ -83,13 +83,6 @@ def test_words_become_vectors_when_asked_for() -> None:
     assert [[1, 2, 0]] == layer([["a", "z", "a"]]).numpy().tolist()
 
 
-def test_integers_are_numbered() -> None:
-    layer = L.IntegerLookup()
-    layer.adapt([5, 5, 7])
-
-    assert ([2, 1, 0], [-1, 5, 7]) == (layer([7, 5, 1]).numpy().tolist(), layer.get_vocabulary())
-
-
 def test_repeated_word_is_refused() -> None:
     with pytest.raises(ValueError, match=r"The repeated terms are: \['a'\]"):
         L.StringLookup(vocabulary=["a", "a"])

@@ -68,33 +68,6 @@ def test_steps_that_a_mask_leaves_out_change_nothing() -> None:
     np.testing.assert_allclose(layer(X[:, :3]), layer(X, mask=mask), rtol=1e-5, atol=1e-6)
 
 
-def test_masking_leaves_out_steps_of_zeros() -> None:
-    padded = np.concatenate([X, np.zeros((2, 3, 3), "float32")], axis=1)
-    layer = L.GRU(4)
-
-    np.testing.assert_allclose(layer(X), layer(L.Masking()(padded)), rtol=1e-5, atol=1e-6)
-
-
-def test_cell_of_a_user_is_stepped_through() -> None:
-    class Sum(L.Layer):
-        state_size = 3
-
-        def call(self, inputs: Any, states: Any) -> Any:
-            made = inputs + states[0]
-            return made, [made]
-
-    np.testing.assert_allclose(X.sum(1), L.RNN(Sum())(X), rtol=1e-5, atol=1e-6)
-
-
-def test_layer_with_a_cell_is_the_recurrent_layer() -> None:
-    own, with_cell = L.LSTM(4), L.RNN(L.LSTMCell(4))
-    own(X)
-    with_cell(X)
-    with_cell.set_weights(own.get_weights())
-
-    np.testing.assert_allclose(own(X), with_cell(X), rtol=1e-6)
-
-
 def test_forget_gate_begins_open() -> None:
     layer = L.LSTM(2)
     layer(X)

@@ -14,11 +14,8 @@ L = tf.keras.layers
 ONES = np.ones((4, 50, 8), "float32")
 
 
-@pytest.mark.parametrize(
-    "make", [lambda: L.Dropout(0.5), lambda: L.GaussianNoise(0.5), lambda: L.GaussianDropout(0.5)], ids=["0", "n", "g"]
-)
-def test_nothing_happens_outside_training(make: Any) -> None:
-    layer = make()
+def test_nothing_happens_outside_training() -> None:
+    layer = L.Dropout(0.5)
 
     assert np.array_equal(ONES, layer(ONES))
     assert not np.array_equal(ONES, layer(ONES, training=True))
@@ -57,19 +54,6 @@ def test_noise_shape_drops_whole_steps() -> None:
     assert np.array_equal(made, np.broadcast_to(made[:, :, :1], made.shape))
 
 
-def test_spatial_dropout_drops_whole_channels() -> None:
-    made = L.SpatialDropout1D(0.5, seed=1)(ONES, training=True).numpy()
-
-    assert np.array_equal(made, np.broadcast_to(made[:, :1], made.shape))
-
-
 def test_rate_must_be_a_part() -> None:
     with pytest.raises(ValueError, match=r"Expected a float value between 0 and 1\. Received: rate=2"):
         L.Dropout(2)
-
-
-def test_activity_regularization_adds_a_loss() -> None:
-    layer = L.ActivityRegularization(l1=0.5)
-    layer([[1.0, -3.0]])
-
-    assert [2.0] == [float(one) for one in layer.losses]

@@ -79,12 +79,13 @@ def test_all_stored_answers_of_a_lesson_are_translated(path: Path, language: str
     notebook = nbformat.read(path, as_version=4)
     languages.answers_translated(notebook, language)
     checks = [cell for cell in notebook.cells if {"check", "choice"} & set(cell.metadata.get("nbtf", {}))]
-    begin = catalogue.read(language)["checks"]["notYet"][1].partition("{")[0]
+    texts = catalogue.read(language)["checks"]
+    begins = tuple(texts[name][1].partition("{")[0] for name in ("notYet", "choose"))
 
     for cell in checks:
         answers = "".join(output.text for output in cell.outputs).splitlines()
-        assert [line for line in answers if line.startswith("Not yet")] == []
-        assert any(line.startswith(begin) for line in answers)
+        assert [line for line in answers if line.startswith(("Not yet", "Your prediction"))] == []
+        assert any(line.startswith(begins) for line in answers)
 
 
 @each_language

@@ -84,11 +84,11 @@ def test_a_setting_is_as_before_the_check(shell: Shell) -> None:
         ("%check four_gpus b", ["Right: (b)"]),
         ("%check four_gpus (B)", ["Right: (b)"]),
         ("%check four_gpus a", ["Not yet: it is not (a)"]),
-        ("%check four_gpus", ["Not yet: choose a, b or c"]),
-        ("%check four_gpus d", ["Not yet: choose a, b or c"]),
-        ("%check cpu_request nothing", ["Not yet: choose a or b"]),
+        ("%check four_gpus", ["Your prediction: a, b or c?"]),
+        ("%check four_gpus d", ["Your prediction: a, b or c?"]),
+        ("%check cpu_request nothing", ["Your prediction: a or b?"]),
         ("%check four_gpus a cpu_request b odd", ["Not yet: it is not (a)", "Right: (b)", "Not yet: `"]),
-        ("%check four_gpus odd", ["Not yet: choose a", "Not yet: `"]),
+        ("%check four_gpus odd", ["Your prediction: a", "Not yet: `"]),
     ],
 )
 def test_a_choice_is_judged_before_its_cell_is_run(shell: Shell, line: str, said: list[str]) -> None:

@@ -156,6 +156,26 @@ def test_limit_that_would_do_is_tried() -> None:
         assert (bool(record.fits(enough * MIB)), bool(record.fits(short * MIB))) == (True, False)
 
 
+@pytest.mark.parametrize(("held", "requested"), [(1, 256), (48, 256), (60, 1024), (40, 57)])
+def test_a_card_is_at_least_as_large_as_what_is_in_use_and_the_request(held: int, requested: int) -> None:
+    with machine(1, memory="64MiB"):
+        with tf.runtime.recording() as record, tf.device("GPU:0"):
+            kept = tf.zeros([held * MIB // 4])
+            with pytest.raises(tf.errors.ResourceExhaustedError):
+                tf.zeros([requested * MIB // 4])
+        history = history_of(record, 64 * MIB)
+        said = hints(history, history.refusals[-1], record.fits, WORDS)[-1]
+        del kept
+
+    total = held + requested
+    if total > 96:
+        assert re.fullmatch(r"needs a card with at least ([\d.,]+) (MiB|GiB)", said), said
+        number, unit = said.split()[-2:]
+        assert pytest.approx(total, rel=0.05) == float(number.replace(",", "")) * (1024 if unit == "GiB" else 1)
+    else:
+        assert re.fullmatch(r"needs a card with more than 96 MiB", said), said
+
+
 def test_deletion_that_would_do_is_tried() -> None:
     with machine(1, memory="64MiB"):
         with tf.runtime.recording() as record:
@@ -188,7 +208,8 @@ def test_no_hint_is_shown_that_the_allocator_denies(seed: int) -> None:
                 without = {band.event: refusal.event.seq for band in bands if band.event}
                 assert refusal.event not in record.fits(4 * MIB, without).refused
             statements += len(names)
-            assert [words for words in said if words.startswith("would fit in ")] == said[-1:] or "either" in said[-1]
+            fits_in = [words for words in said if words.startswith("would fit in ")]
+            assert fits_in == said[-1:] or "needs a card" in said[-1]
     assert statements > 0
 
 

@@ -158,6 +158,18 @@ def test_a_narrow_page_says_what_is_simulated_and_modelled(stills: list[Picture]
                 assert HONEST.findall(wide.words) == HONEST.findall(narrow.words)
 
 
+@pytest.mark.parametrize("length", [40, 80, 105])
+def test_a_code_line_keeps_its_distance_from_the_bar_beside_it(length: int) -> None:
+    code = "cell 3, line 4: " + "x" * (length - 16)
+    marks: list[Mark] = [Rectangle(16, 20, 5, 60, "hot", radius=2), Text(30, 50, code, "soft", 11, mono=True)]
+
+    narrow = settings(framed(900, 100, "", marks))
+
+    assert narrow
+    for setting in narrow:
+        assert min(text.begin for text in texts_of(setting.marks)) >= 21 + 3
+
+
 def test_a_required_text_takes_the_place_of_others() -> None:
     words = ["Device map", *(f"remark {number} of all" for number in range(4))]
     texts = [*(Text(0, 0, each, weight=650) for each in words), Text(0, 0, "GPUs simulated", required=True)]

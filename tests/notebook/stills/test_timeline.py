@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from importlib import import_module
 from itertools import pairwise
+from pkgutil import walk_packages
 from typing import Any, cast
 from xml.etree import ElementTree
 
@@ -15,7 +17,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import nbtf as tf
+from nbtf import _ops
 from nbtf._ops.collectives import all_reduce
+from nbtf._ops.op import OPS
 from nbtf._record.queries import work_of_events
 from nbtf.notebook import catalogue
 from nbtf.notebook.stills.lanes import bytes_in_words, seconds_in_words
@@ -285,7 +289,7 @@ def test_modelled_and_measured_times_are_never_mixed(records: dict[str, tf.runti
 def test_without_phases_groups_are_lines_of_the_program(records: dict[str, tf.runtime.Recording]) -> None:
     said = [text.words for text in texts_of(drawn(records["lines"]).marks)]
 
-    assert {"products", "reductions", "random numbers", "other"} <= {*said}
+    assert {"products", "reductions", "random numbers", "elementwise"} <= {*said}
     assert any(re.fullmatch(r"line \d+", words) for words in said)
 
 
@@ -304,8 +308,8 @@ OPS_OF_FAMILIES = {
     "elementwise": """aten::add aten::add_ aten::mul aten::gelu aten::relu aten::threshold_backward
         aten::_foreach_addcdiv_ aten::silu aten::zero_ GeluBackward0 ReluBackward0 AddBackward0
         MulBackward0 triton_poi_fused_add_0""",
-    "other": """aten::view aten::item aten::transpose aten::embedding aten::index ncclDevKernel_AllReduce_Sum AddV2 Relu
-        Softmax Cast""",
+    "other": """aten::view aten::item aten::transpose aten::embedding aten::index ncclDevKernel_AllReduce_Sum
+        ncclDevKernel_SendRecv Transpose GatherV2""",
 }
 KERNELS_OF_FAMILIES = {
     "products": [
@@ -333,6 +337,53 @@ def test_ops_and_kernels_of_profilers_have_a_family(family: str) -> None:
     names = [*OPS_OF_FAMILIES[family].split(), *KERNELS_OF_FAMILIES.get(family, ())]
 
     assert {name: family for name in names} == {name: family_of(name) for name in names}
+
+
+FAMILIES_OF_MODULES = {
+    "products": "linalg.einsum nn.convolution nn.convolution_3d nn.depthwise_convolution",
+    "reductions": "reductions.extreme_indices reductions.sums reductions.truth math.segments math.unsorted_segments"
+    " math.cumulative nn.pooling nn.pooling_3d nn.losses linalg.norms",
+    "randoms": "random.streams random.stateless random.categorical random.binomial random.generator_state",
+    "norms": "nn.softmax nn.local_response",
+    "elementwise": "math.comparison math.complex_numbers math.division math.exponentials math.inverse_error math.logic"
+    " math.magnitude math.rounding math.special math.trigonometry nn.layers",
+    "other": "strings.texts strings.joining io.files lookup.contents arrays.gathering variables.resource_parts",
+}
+"""The modules of `nbtf/_ops` whose ops all belong to one family."""
+
+
+def ops_by_module() -> dict[str, list[str]]:
+    """The ops that nbtf knows, by the module that defines them."""
+    for module in walk_packages(_ops.__path__, f"{_ops.__name__}."):
+        import_module(module.name)
+    modules: dict[str, list[str]] = {}
+    for name, op in OPS.items():
+        modules.setdefault(str(op.origin[0]).removeprefix(f"{_ops.__name__}."), []).append(name)
+    return modules
+
+
+def test_all_ops_that_nbtf_knows_have_the_family_of_their_module() -> None:
+    modules = ops_by_module()
+    expected = {
+        name: family
+        for family, those in FAMILIES_OF_MODULES.items()
+        for each in those.split()
+        for name in modules[each]
+    }
+
+    assert len(expected) > 150
+    assert expected == {name: family_of(name) for name in expected}
+
+
+@pytest.mark.parametrize("version", ["", "V2", "V3"])
+def test_versions_and_gradients_of_an_op_have_its_family(version: str) -> None:
+    ops = [name for names in ops_by_module().values() for name in names if not name[-1].isdigit()]
+    families = {name: family_of(name) for name in ops}
+
+    assert families == {name: family_of(name + version) for name in ops}
+    activations = [name for name in families if name.endswith("Grad") and name.removesuffix("Grad") in families]
+    assert len(activations) > 8
+    assert [] == [name for name in activations if families[name] != families[name.removesuffix("Grad")]]
 
 
 def test_overlapping_pieces_of_several_colours_stay_in_their_lane() -> None:

@@ -205,6 +205,25 @@ def test_a_short_press_on_a_lane_still_chooses_an_op(shown: Any) -> None:
     assert any(text.startswith(name.partition(",")[0]) for text in sliders)
 
 
+FOOT = "() => document.querySelector('.nbtf-time-foot').getBoundingClientRect().bottom - innerHeight"
+
+
+@pytest.mark.parametrize("height", [420, 500])
+def test_the_description_of_a_pressed_op_comes_into_sight(shown: Any, height: int) -> None:
+    shown.set_viewport_size({"width": 1280, "height": height})
+    shown.evaluate("() => scrollTo(0, 0)")
+    drawn(shown)
+    below = shown.evaluate(FOOT)
+
+    block = shown.locator(".nbtf-time [data-op]:has(title)").last
+    block.scroll_into_view_if_needed()
+    block.click()
+    drawn(shown)
+
+    assert below > 0 >= round(shown.evaluate(FOOT))
+    assert block.bounding_box()["y"] >= 0  # the op stays in sight
+
+
 def test_keys_select_a_range_and_move_its_ends(shown: Any) -> None:
     head = shown.locator(".nbtf-range-head")
     shown.get_by_role("slider", name="GPU:0", exact=True).focus()
@@ -353,88 +372,6 @@ def test_the_mouse_takes_no_keys_from_a_text_that_is_typed(shown: Any) -> None:
 
     assert before == window(shown)
     assert "wasd" == shown.evaluate("() => document.activeElement.value")
-
-
-HOSTS, CARDS_OF_HOST = 16, 8
-SEEN = """() => [...document.querySelectorAll('.nbtf-time-lane')]
-    .filter(node => node.checkVisibility()).map(node => node.ariaLabel)"""
-
-
-def many_schedule() -> Schedule:
-    """A short op on each card of a cluster, and copies from the first one to all others."""
-    cards = [f"/job:worker/task:{host}/GPU:{card}" for host in range(HOSTS) for card in range(CARDS_OF_HOST)]
-    ops = [Work(card, 1e-6 * at, 3e-5, "MatMul", "", "", None, None, None) for at, card in enumerate(cards)]
-    copies = [Transfer(cards[0], card, 2e-4 + 1e-6 * at, 1e-6, 9000, "") for at, card in enumerate(cards[1:])]
-    return Schedule("modelled", ("CPU:0", *cards), Pieces.of(ops), Pieces.of(copies), (), len(ops), len(copies))
-
-
-@pytest.fixture
-def cluster(records: Records, opened: Open, tmp_path: Path) -> Any:
-    """The page of 128 devices."""
-    text = page.page(records["lines"].snapshot())
-    data = json.dumps({"timeline": timeline_data(many_schedule(), str), "map": None})
-    scene = re.search(r'"scene": ?(\{.*\})\}</script>', text, re.DOTALL)
-    assert scene is not None
-    (tmp_path / "page.html").write_text(text.replace(scene[1], data), encoding="utf-8")
-    shown = opened(tmp_path / "page.html", viewport={"width": 1280, "height": 1000})
-    drawn(shown)
-    return shown
-
-
-def last_lane() -> str:
-    return many_schedule().lanes[-1]
-
-
-def test_every_device_comes_into_sight_by_scrolling(cluster: Any) -> None:
-    seen = {*cluster.evaluate(SEEN)}
-    sides = lane(cluster, "CPU:0")
-    cluster.mouse.move(sides["x"] + 50, sides["y"] + 5)
-    for _ in range(40):
-        cluster.mouse.wheel(0, 300)
-        drawn(cluster)
-        seen |= {*cluster.evaluate(SEEN)}
-
-    assert {*many_schedule().lanes} == seen
-
-
-def test_any_device_is_one_drag_of_the_scroll_bar_away(cluster: Any) -> None:
-    cluster.locator(".nbtf-time-scroll").evaluate("node => { node.scrollTop = node.scrollHeight; }")
-    cluster.wait_for_function(
-        "(name) => document.querySelector(`[aria-label='${name}']`).checkVisibility()", arg=last_lane()
-    )
-
-    assert "MatMul" in lane_words(cluster, last_lane())
-
-
-def lane_words(shown: Any, name: str) -> str:
-    element = shown.get_by_role("slider", name=name, exact=True)
-    element.focus()
-    drawn(shown)
-    return str(element.get_attribute("aria-valuetext"))
-
-
-@pytest.mark.parametrize("text", ["worker/15 gpu:7", "/job:worker/task:15/gpu:7"])
-def test_any_device_is_found_by_its_name(cluster: Any, text: str) -> None:
-    assert last_lane() not in cluster.evaluate(SEEN)
-    cluster.locator(".nbtf-time").evaluate("node => node.focus()")
-
-    cluster.keyboard.press("/")
-    cluster.keyboard.type(text)
-    cluster.keyboard.press("Enter")
-    cluster.wait_for_function("(name) => document.activeElement.ariaLabel === name", arg=last_lane())
-
-    assert last_lane() in cluster.evaluate(SEEN)
-
-
-def test_the_device_of_a_chosen_op_comes_into_sight(cluster: Any) -> None:
-    cluster.locator(".nbtf-time").evaluate("node => node.focus()")
-    cluster.keyboard.press("/")
-    cluster.keyboard.type("matmul")
-    for _ in range(41):
-        cluster.keyboard.press("Enter")
-    drawn(cluster)
-
-    assert "/job:worker/task:5/GPU:0" in cluster.evaluate(SEEN)
 
 
 def test_density_has_the_resolution_of_the_screen(opened: Open, records: Records, tmp_path: Path) -> None:

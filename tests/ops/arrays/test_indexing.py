@@ -308,3 +308,13 @@ def test_a_number_of_16_bits_is_an_index() -> None:
     matrix = tf.constant([[1, 2, 3], [4, 5, 6]])
 
     assert [4, 5, 6] == matrix[tf.constant(1, tf.int16)].numpy().tolist()
+
+
+@pytest.mark.parametrize("axis", [0, 1, -1, None])
+@pytest.mark.parametrize("repeats", [3, [2], [0]])
+def test_slices_are_repeated_along_unknown_lengths(axis: int | None, repeats: Any) -> None:
+    x = np.arange(12, dtype=np.float32).reshape(3, 2, 2)
+    traced = tf.function(lambda x: tf.repeat(x, repeats, axis=axis))
+    concrete = traced.get_concrete_function(tf.TensorSpec([None, 2, None]))
+
+    np.testing.assert_array_equal(np.repeat(x, repeats, axis=axis), concrete(tf.constant(x)).numpy())

@@ -14,9 +14,11 @@ from typing import Any
 from uuid import UUID
 
 from nbtf._devices.base import Label
+from nbtf._devices.capacities import reported_bytes
 from nbtf._devices.chips import chip_of
 from nbtf._frameworks.torch.simulation.driver_settings import settings
 from nbtf._frameworks.torch.simulation.driver_table import no_ops
+from nbtf._frameworks.torch.simulation.history import MemoryHistory
 from nbtf._frameworks.torch.simulation.machine import Machine
 
 
@@ -73,6 +75,7 @@ class Driver:
             "setMemoryFraction": self.set_memory_fraction,
             "getMemoryFraction": self.memory_fraction,
             "memorySnapshot": self.memory_snapshot,
+            **MemoryHistory(machine).functions(),
             "hostMemoryStats": dict[str, Any],
             "cudaCachingAllocator_raw_alloc": self.take_raw,
             "cudaCachingAllocator_raw_delete": self.give_back_raw,
@@ -148,15 +151,15 @@ class Driver:
         return self._machine.allocators[number].memory_fraction
 
     def memory_snapshot(self, _pool: Any = None) -> dict[str, Any]:
-        """Returns the memory segments of all devices."""
+        """Returns the memory segments of all devices, and their history as far as it was recorded."""
         segments = [segment for allocator in self._machine.allocators for segment in allocator.snapshot()]
-        traces: list[list[Any]] = [[] for _ in self._machine.allocators]
+        traces = [allocator.trace() for allocator in self._machine.allocators]
         return {"segments": segments, "device_traces": traces, "allocator_settings": {}, "external_annotations": []}
 
     def memory_info(self, number: int) -> tuple[int, int]:
-        """Returns the free and the total bytes, as `cudaMemGetInfo` does."""
+        """Returns the free and the total bytes, as `cudaMemGetInfo` does; CUDA's context is modelled and not free."""
         allocator = self._machine.allocators[number]
-        return allocator.free_bytes, self._machine.cards[number].memory_bytes
+        return allocator.free_bytes, reported_bytes(self._machine.cards[number])
 
     def memory_used(self, number: int) -> int:
         """Returns the bytes in use on a device, by all its users."""
@@ -165,7 +168,7 @@ class Driver:
 
     def list_processes(self, number: int) -> str:
         """Returns the text of `torch.cuda.list_gpu_processes`; no other process uses a simulated device."""
-        mebibytes = self._machine.allocators[number].stats()["reserved_bytes.all.current"] / (1 << 20)
+        mebibytes = self.memory_used(number) / (1 << 20)
         return f"GPU:{number} (simulated)\nprocess {getpid():>10d} uses {mebibytes:>12.3f} MB GPU memory"
 
     def take_raw(self, nbytes: int, _stream: int) -> int:
@@ -190,7 +193,7 @@ class Driver:
             name=f"{gpu.card.name} (simulated)",
             major=major,
             minor=minor,
-            total_memory=gpu.memory_bytes,
+            total_memory=reported_bytes(gpu),
             uuid=UUID(gpu.uuid.removeprefix("GPU-")),
             pci_bus_id=int(bus, 16),
             pci_device_id=int(slot, 16),

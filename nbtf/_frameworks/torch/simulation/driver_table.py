@@ -14,7 +14,7 @@ _ALLOCATORS = "the allocator of a simulated GPU is part of nbtf and cannot be re
 _ADDRESSES = "no CUDA library is loaded, so no address of its objects exists"
 _TUNING = "no kernels of a card run, so none can be tuned"
 _NO_WORKSPACE = "no cuBLAS library is loaded, so it has no workspace"
-_NO_HISTORY = "simulated GPUs keep no memory history"
+_NO_METADATA = "the memory history of simulated GPUs contains no metadata and calls no observer"
 _AT_ONCE = "every op is finished when it returns"
 _PINNED = "pinned memory is not counted"
 
@@ -60,14 +60,13 @@ ANSWERS: Mapping[str, Answer] = _table(
     ),
     _simulated("cudaCachingAllocator_enable set_sync_debug_mode get_cudnn_benchmark_limit set_cudnn_benchmark_limit"),
     _simulated("tunableop_enable tunableop_tuning_enable record_untuned_enable"),
-    _simulated("record_memory_history record_memory_history_legacy"),
+    _simulated("record_memory_history record_memory_history_legacy isHistoryEnabled"),
     _no_op("synchronize sleep", _AT_ONCE),
     _no_op("get_sync_debug_mode", _AT_ONCE, 0),
     _no_op("resetPeakHostMemoryStats resetAccumulatedHostMemoryStats", _PINNED),
     _no_op("ipc_collect", "no memory is shared between processes"),
     _no_op("isCurrentStreamCapturing", "no CUDA graph is captured", False),
-    _no_op("isHistoryEnabled", _NO_HISTORY, False),
-    _no_op("getMemoryMetadata", _NO_HISTORY, ""),
+    _no_op("getMemoryMetadata", _NO_METADATA, ""),
     _no_op("getAllocatorBackend", "the simulated allocator follows PyTorch's own", "native"),
     _no_op("cudaCachingAllocator_is_enabled", "simulated GPUs always use a caching allocator", True),
     _no_op("clearCublasWorkspaces resetCublasWorkspaceSize resetCublasLtWorkspaceSize", _NO_WORKSPACE),
@@ -87,7 +86,8 @@ ANSWERS: Mapping[str, Answer] = _table(
         _ALLOCATORS,
     ),
     _refused("getCurrentBlasHandle getCurrentSolverHandle getStreamFromExternal", _ADDRESSES),
-    _refused("allocationTraceback setMemoryMetadata attach_out_of_memory_observer", _NO_HISTORY),
+    _refused("allocationTraceback", "addresses of tensors are those of this computer's memory"),
+    _refused("setMemoryMetadata attach_out_of_memory_observer", _NO_METADATA),
     _refused("getCompiledVersion", "this PyTorch was built without CUDA"),
     _refused("getHipblasltVersion", "this PyTorch was built without ROCm"),
     _refused("jiterator_compile_and_launch_kernel", "CUDA C++ does not run on this computer's CPU"),

@@ -79,6 +79,7 @@ class Guard:
             or _function(guard, _DEVICE_COUNT, _Byte)(guard) != MOST_DEVICES
         ):
             raise _not_understood(torch)
+        self.current = 0  # the core's guard outlives the devices, and with it what `torch.cuda.set_device` has set
 
         def count(_hooks: object) -> int:
             return device_count()

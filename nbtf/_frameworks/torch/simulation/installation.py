@@ -7,8 +7,11 @@ from functools import partial
 from os import environ
 from typing import Any, ClassVar
 
+from nbtf._devices.bfc import pool
 from nbtf._devices.caching.allocator import CachingAllocator
+from nbtf._devices.caching.context import Context
 from nbtf._devices.caching.settings import AllocatorSettings
+from nbtf._devices.capacities import reported_bytes
 from nbtf._devices.cards import PhysicalGPU
 from nbtf._devices.lent import LENT, LentCard
 from nbtf._frameworks.torch.cards import name_of_card
@@ -53,8 +56,9 @@ class Installation:
           NoSimulationError: if this build of PyTorch does not support simulated GPUs.
         """
         settings = AllocatorSettings.parse(environ.get("PYTORCH_CUDA_ALLOC_CONF", ""))
-        opened = [CURRENT.context.gpus.opened(card) or card.memory_bytes for card in cards]
+        opened = [_opened(card) for card in cards]
         allocators = [CachingAllocator(memory, settings, device=number) for number, memory in enumerate(opened)]
+        self._contexts = [Context(card, memory) for card, memory in zip(cards, opened, strict=True)]
         removed, leftovers = self._removed, self._removed and self._removed.machine.leftovers
         self.machine = Machine(torch, cards, allocators, values, read_as, leftovers)
         if removed is not None:
@@ -82,6 +86,8 @@ class Installation:
         for card in self._lent:
             LENT.remove(card)
             card.memory.card.pools.discard(card.memory)
+        for context in self._contexts:
+            context.end()
         self._replacements.undo()
         self.machine.remove()
         Installation._removed = self
@@ -118,6 +124,13 @@ class Installation:
         install_refusals(self.machine, self._replacements, self._kernels.fallback)
         install_generators(self.machine, self._replacements)
         Streams(self.machine).install(self._replacements)
+
+
+def _opened(card: PhysicalGPU) -> pool.Driver:
+    """Returns the memory of a card, as large as CUDA reports it; nbtf's own pools may use it already."""
+    memory: pool.Driver = CURRENT.context.gpus.opened(card) or pool.Driver(card.memory_bytes)
+    memory.total = min(memory.total, reported_bytes(card))
+    return memory
 
 
 def _of_device(cuda: Any, answer: Callable[[int], Any]) -> Callable[..., Any]:

@@ -246,7 +246,9 @@ class HostKernel:
         machine = self._machine
         as_meta = {key: machine.meta if value is machine.tensors.device else value for key, value in kwargs.items()}
         outline = self.run(*args, **as_meta)
-        memory = machine.charge(outline.untyped_storage().nbytes(), number, machine.label(self.label, outline))
+        nbytes = outline.untyped_storage().nbytes()
+        machine.look_at_computer(nbytes, number)
+        memory = machine.charge(nbytes, number, machine.label(self.label, outline))
         if machine.timing.is_wanted:
             machine.timing.add_op(number, self.label, (), {}, outline)
         if not machine.tensors.has_values:
@@ -262,7 +264,7 @@ class HostKernel:
         host_kwargs: dict[str, Any],
         number: int,
     ) -> Any:
-        """Runs an op whose outputs have the wrong shape; they get new memory."""
+        """Runs an op of whose outputs some have the wrong shape: they get new memory, and the others are written."""
         machine, torch = self._machine, self._machine.torch
         by_name = dict(zip(self._arguments, args, strict=False)) | kwargs
         lowered = dict(zip(self._arguments, host_args, strict=False)) | host_kwargs
@@ -279,8 +281,12 @@ class HostKernel:
             result = self.run(**{**lowered, **outputs})
         if machine.timing.is_wanted:
             self._add_time(number, host_args, host_kwargs, result)
-        all_placed = machine.put_on_card([*outputs.values()], number, self.label, grants)
-        for name, placed in zip(outputs, all_placed, strict=True):  # only after memory was found for all of them
+        changed = [name for name in written if by_name[name].size() != outputs[name].size()]
+        all_placed = machine.put_on_card([outputs[name] for name in changed], number, self.label, grants)
+        for name in written:
+            if name not in changed:
+                lowered[name].copy_(outputs[name])
+        for name, placed in zip(changed, all_placed, strict=True):  # only after memory was found for all of them
             self._set(by_name[name], placed.untyped_storage(), 0, placed.size(), placed.stride())
         returned = [by_name[name] for name in self.returned if name is not None]
         return tuple(returned) if len(returned) > 1 else returned[0]

@@ -12,6 +12,7 @@ from nbtf._devices.base import Label
 from nbtf._devices.caching.allocator import CachingAllocator
 from nbtf._devices.caching.report import OutOfDeviceMemory, format_size
 from nbtf._devices.cards import PhysicalGPU
+from nbtf._devices.host_memory import available_bytes, is_too_much
 from nbtf._devices.sites import CallSite
 from nbtf._frameworks.torch.simulation.guard import MOST_DEVICES, Guard
 from nbtf._frameworks.torch.simulation.leftovers import Leftovers, of_before
@@ -23,6 +24,10 @@ NO_OUTLINES = (
     "Simulated GPUs without values do not support sparse and nested tensors, whose layout depends on their values. "
     "Use dense tensors, or tensor.cpu() for the sparse ones."
 )
+
+
+_WORTH_A_LOOK = 16 << 20
+"""Bytes from which this computer's free memory is read, which takes 0.1 ms: less than filling so many bytes takes."""
 
 
 class NoValuesError(RuntimeError):
@@ -205,6 +210,17 @@ class Machine:
         for memory in grants:
             self.allocators[number].free(memory)
 
+    def look_at_computer(self, nbytes: int, number: int) -> None:
+        """Raises an error before memory is allocated that a card has and this computer lacks; reserves nothing.
+
+        Without it, the operating system could end the process, because it grants more memory than it has.
+
+        Raises:
+          OutOfMemoryError: if this computer has too little memory for the tensors of an op.
+        """
+        if nbytes >= _WORTH_A_LOOK and self.tensors.has_values and is_too_much(nbytes, available_bytes()):
+            self._refuse_for_computer(nbytes, number)
+
     def check_computer(self, error: BaseException, number: int, op: str) -> None:
         """Raises an error that names what ran out of memory during an op, the card or this computer.
 
@@ -215,12 +231,21 @@ class Machine:
         if refused is None:
             return
         nbytes = int(refused[1])
+        self._refuse_for_computer(nbytes, number, error)
         self.charge(nbytes, number, Label(op, "uint8", (nbytes,), self.site()))
-        free = self.allocators[number].free_bytes
-        raise self.torch.OutOfMemoryError(
-            f"CUDA out of memory (simulated). Tried to allocate {format_size(int(refused[1]))}. Simulated GPU {number} "
-            f"has {format_size(free)} free, but this computer, which simulates it, does not."
-        ) from error
+
+    def _refuse_for_computer(self, nbytes: int, number: int, cause: BaseException | None = None) -> None:
+        """Raises an error that names this computer, unless the card has too little memory as well."""
+        allocator = self.allocators[number]
+        allocated, reserved = allocator.level()
+        free = allocator.free_bytes
+        if nbytes <= free + reserved - allocated:
+            raise self.torch.OutOfMemoryError(
+                f"CUDA out of memory (simulated). Tried to allocate {format_size(nbytes)}. Simulated GPU {number} has "
+                f"{format_size(free)} free, but this computer, which simulates it, has only "
+                f"{format_size(available_bytes())} left. Use smaller tensors, or predict the memory without values: "
+                "%%gpu_memory --predict."
+            ) from cause
 
     def bytes_of(self, tensor: Any) -> Any:
         """Returns all memory that a device tensor shares, as bytes on the CPU."""

@@ -16,7 +16,6 @@ _GRAPHS = "Simulated GPUs do not support CUDA graphs. Run the code without torch
 _SHARING = "Simulated GPUs do not share memory between processes. Send tensor.cpu() instead."
 _COMPILED = "torch.compile does not compile for simulated GPUs: the code runs eagerly, with the same results."
 _PROFILED = "The profiler shows the work of this computer: simulated GPUs run no kernels."
-_HISTORY = "Simulated GPUs keep no memory history: the traces of torch.cuda.memory._snapshot() are empty."
 _REFUSED_KEYS = ("SparseCUDA", "SparseCsrCUDA", "QuantizedCUDA", "NestedTensorCUDA")
 
 
@@ -30,8 +29,6 @@ def install_refusals(machine: Machine, replacements: Replacements, fallback: Cal
     """
     torch = machine.torch
     replacements.set(torch.cuda.CUDAGraph, "__new__", staticmethod(refuse(_GRAPHS)))
-    for name in ("_cuda_record_memory_history", "_cuda_record_memory_history_legacy"):
-        replacements.set(torch._C, name, _warn(_HISTORY))
     for name in ("_share_cuda_", "_new_shared_cuda"):
         replacements.set(torch.UntypedStorage, name, refuse(_SHARING))
     replacements.set(torch, "compile", _eagerly(torch.compile, torch.compiler.disable))
@@ -62,14 +59,6 @@ def _refuse_op(layout: str) -> Callable[..., Any]:
         )
 
     return refusal
-
-
-def _warn(text: str) -> Callable[..., None]:
-    def warn(*args: Any, **_kwargs: Any) -> None:
-        if args and args[0]:
-            warnings.warn(text, RuntimeWarning, stacklevel=3)
-
-    return warn
 
 
 def _of_cpu(start: Callable[..., None]) -> Callable[..., None]:

@@ -45,12 +45,13 @@ class Requests:
         return self._granted(requests, number)
 
     def take_written(self, kwargs: Mapping[str, Any], outputs: Mapping[str, Any], number: int) -> list[Any]:
-        """Allocates memory for outputs that get another shape; they are passed empty, without values."""
+        """Allocates memory for those outputs that get another shape; they are passed empty, without values."""
         try:
             self._kernel.run(**{**{name: self._outline(value) for name, value in kwargs.items()}, **outputs})
         except Exception:
             return []
-        return self._granted([self._request(output) for output in outputs.values()], number)
+        changed = [output for name, output in outputs.items() if output.size() != kwargs[name].size()]
+        return self._granted([self._request(output) for output in changed], number)
 
     def _key(self, value: Any) -> Any:
         """Returns the part of an argument that determines shapes."""
@@ -98,6 +99,7 @@ class Requests:
     def _granted(self, requests: Sequence[tuple[int, Label]], number: int) -> list[Any]:
         """Allocates memory for all requests or for none."""
         machine, site, grants = self._machine, self._machine.site(), list[Any]()
+        machine.look_at_computer(sum([nbytes for nbytes, _ in requests]), number)
         try:
             for nbytes, label in requests:
                 grants.append(machine.charge(nbytes, number, label if site is None else label._replace(site=site)))

@@ -93,6 +93,7 @@ class _Copying:
                 )
                 expected = self._to_copy(outline, **options)
                 label = machine.label("aten::_to_copy", expected)
+                machine.look_at_computer(extent_of(expected), numbers[-1])
                 grants = [machine.charge(extent_of(expected), numbers[-1], label)]
                 copy = self._to_copy(lowered, device=machine.tensors.device, **options)
                 result = machine.put_on_card(copy, numbers[-1], "aten::_to_copy", grants)
@@ -132,6 +133,7 @@ class _Resizing:
             needed = (offset + layout.numel()) * tensor.element_size()
             if needed > storage.nbytes():
                 tensors, number = self._machine.tensors, tensor.get_device()
+                self._machine.look_at_computer(needed, number)
                 grants = [self._machine.charge(needed, number, self._machine.label("aten::resize_", layout))]
                 larger = torch.empty(needed, dtype=torch.uint8, device=tensors.device)
                 if tensors.has_values:

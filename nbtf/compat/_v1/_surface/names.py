@@ -30,6 +30,7 @@ FROM = _name_modules(
         "_config.config_proto": "ConfigProto GPUOptions GraphOptions OptimizerOptions RunMetadata RunOptions",
         "_session.session": "InteractiveSession Session",
         "_session.defaults": "get_default_session",
+        "nbtf._storage.summary_metadata": "SummaryMetadata",
         # variables
         "_variables.store": "AUTO_REUSE",
         "_variables.keys": "GraphKeys add_to_collection add_to_collections get_collection get_collection_ref",

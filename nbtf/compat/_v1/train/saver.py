@@ -12,6 +12,7 @@ import numpy as np
 
 from nbtf._ops.variables.variable import Variable as EagerVariable
 from nbtf._storage.archives import storable
+from nbtf._storage.latest import STATE, check_prefix, note_latest, read_state
 from nbtf.compat._v1._graph.defaults import building
 from nbtf.compat._v1._graph.session_graph import Graph
 from nbtf.compat._v1._surface.removed import without_attributes
@@ -19,7 +20,6 @@ from nbtf.compat._v1._variables.keys import GraphKeys
 from nbtf.compat._v1._variables.variable_classes import Variable
 from nbtf.errors import InvalidArgumentError, NotFoundError
 from nbtf.keras.saving import arrays
-from nbtf.keras.saving.latest import STATE, check_prefix, note_latest, read_state
 from nbtf.train.files import path_of, read_checkpoint
 
 _FAILED = "Restoring from checkpoint failed. This is most likely due to a "

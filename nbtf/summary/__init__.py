@@ -15,6 +15,7 @@ from nbtf._runtime.logger import get_logger as _get_logger
 from nbtf._runtime.scopes import SCOPE as _SCOPE
 from nbtf._storage import summaries as _summaries
 from nbtf._storage.event_files import EventFile as _EventFile
+from nbtf.summary import experimental as experimental
 
 
 class _Destination(_NamedTuple):
@@ -151,7 +152,7 @@ def create_noop_writer() -> SummaryWriter:
 def _noted(message: _Any, name: str, data: _Any, step: _Any, *details: _Any) -> bool:
     """Writes a message if recording is on; returns whether it was."""
     destination = _destination()
-    if destination.writer is None or not should_record_summaries():
+    if destination.writer is None or not _is_recording(destination):
         return False
     number = destination.step if step is None else step
     if number is None:
@@ -220,10 +221,10 @@ def write(tag: str, tensor: _Any, step: _Any = None, metadata: _Any = None, name
       tag: name of the tensor.
       tensor: the tensor.
       step: training step.
-      metadata: accepted and ignored.
+      metadata: a `tf.compat.v1.SummaryMetadata`, which names the plugin of TensorBoard.
       name: accepted and ignored.
     """
-    return _noted(_summaries.tensor, tag, tensor, step)
+    return _noted(_summaries.tensor_with, tag, tensor, step, b"" if metadata is None else metadata.SerializeToString())
 
 
 def flush(writer: SummaryWriter | None = None, name: str | None = None) -> None:
@@ -244,9 +245,16 @@ def record_if(condition: _Any) -> _Change[None]:
     return _Change("tf.summary.record_if", _BLOCK.set, _BLOCK.get(), inner, None)
 
 
-def should_record_summaries() -> bool:
-    """Returns whether summaries are currently written: a writer is set, and `record_if` does not prevent it."""
-    destination = _destination()
+def should_record_summaries() -> _Any:
+    """Returns whether summaries are currently written, as a bool tensor: `record_if` may prevent it.
+
+    >>> tf.summary.should_record_summaries()
+    <tf.Tensor: shape=(), dtype=bool, numpy=False>
+    """
+    return _as_tensor(_is_recording(_destination()))
+
+
+def _is_recording(destination: _Destination) -> bool:
     condition = destination.records() if callable(destination.records) else destination.records
     return destination.writer is not None and bool(condition)
 

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from nbtf.cli.special_cells import IS_MISSING
+from nbtf.notebook.views import esm
 from tests.browser.lab import NOTEBOOK, Lab
 from tests.browser.lab_server import LabServer
 from tests.conftest import ROOT
@@ -281,6 +282,28 @@ def test_views_come_back_after_a_reload_in_the_middle_of_a_run(docked: Lab) -> N
     docked.page.locator(f"{PANEL} {ROW}[data-op]").first.wait_for()
 
     assert 1 == docked.page.locator(f"{PANEL} .nbtf-map").count()
+
+
+LATE_OUTPUT = """async () => {
+    const model = { get: () => true, widget_manager: { get_model: async () => (searches++, { views: {} }) } };
+    let searches = 0;
+    const { heard } = dock({ model, el: document.createElement("div") });
+    for (let update = 0; update < 3; update++) {
+        heard();
+        await new Promise((done) => setTimeout(done));
+    }
+    return searches;
+}"""
+"""Three updates of a view whose output JupyterLab has not attached yet; returns how often it looked for its output."""
+
+
+def test_a_view_looks_for_its_output_until_it_is_attached(open_page: Callable[..., Any]) -> None:
+    page = open_page()
+    page.set_content("<title>shell</title><div id=main class=lm-Widget></div>")
+    page.add_script_tag(content=esm.joined(esm.in_order("dock")))
+
+    assert 3 == page.evaluate(LATE_OUTPUT)
+    page.close()
 
 
 def test_after_a_restart_the_panel_says_that_it_is_not_live(docked: Lab) -> None:

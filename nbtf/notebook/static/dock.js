@@ -36,7 +36,9 @@ export function dock({ model, el, root, changed, alone }) {
 
 async function move(self) {
   const shell = await findShell(self.model, self.el);
-  if (shell && !self.stopped && !self.el.closest(".nbtf-panel")) enter(self, shell);
+  if (self.stopped || self.el.closest(".nbtf-panel")) return;
+  if (shell) enter(self, shell);
+  else self.asked = false; // JupyterLab may not have attached the output yet: the next update tries again
 }
 
 // {shell, Widget: the common class of its widgets, notebook: the one that contains the view}; null if there is no shell.

@@ -142,10 +142,10 @@ class _Columns:
     def _take_fact(self, row: Row) -> int:
         """Adds the facts of all rows with the subject and call site of this one; returns the index of the last one."""
         subject, reason, position = row[SUBJECT], None, -1
-        events: Sequence[Any] = subject.events(row)
-        if isinstance(subject, OpSubject):
-            self.facts.append(Fact(events[-1], subject.reason))
+        if isinstance(subject, OpSubject) and subject.count == 2:
+            self.facts.append(Fact(subject.end(row), subject.reason))
             return len(self.facts) - 1
+        events: Sequence[Any] = subject.events(row)
         for event in events:
             if isinstance(event, OpPlaced):
                 reason = event.reason

@@ -160,14 +160,18 @@ class OpSubject(Subject):
 
     def events(self, row: Row, start: float | None = None) -> Sequence[Event]:
         """Returns its placement and its end."""
-        _, last, now, call_site, first, began_at, seconds, _ = row
+        _, _, _, call_site, first, began_at, *_ = row
         op, device, reason, runner, *_ = self._arguments
-        site_fields = place_of(call_site)
-        placed = _placed((op.type, device.name, reason, first, began_at, *site_fields))
-        if runner is None:
-            return [placed]
+        placed = _placed((op.type, device.name, reason, first, began_at, *place_of(call_site)))
+        return [placed] if runner is None else [placed, self.end(row, start)]
+
+    def end(self, row: Row, start: float | None = None) -> OpExecuted:
+        """Returns the end of an op that did not fail."""
+        _, last, now, call_site, _, _, seconds, _ = row
+        op, device, _, runner, *_ = self._arguments
+        assert runner is not None
         timed = runner.time_of(op, (), (), seconds) if self.lanes is None else (self.lanes[1], "modelled")
-        return [placed, _executed((op.type, device.name, self.outputs, *timed, last, now, *site_fields, start))]
+        return _executed((op.type, device.name, self.outputs, *timed, last, now, *place_of(call_site), start))
 
 
 def _pairs(shapes: Any, dtypes: Any) -> list[tuple[Any, Any]]:

@@ -4,7 +4,7 @@ import { line, path, rectangle, text, textOn, widthOf, widthOfText } from "./pic
 import { flowed, linesOf } from "./flow.js";
 import { allPieces, chunksAt, momentOf, pieceObject } from "./memory_pieces.js";
 import { wholeAxis } from "./plane_axis.js";
-import { PLANE, SMALL, aboutPiece, bandSides, crossSection, freeInWords, rasterOfChunks, shortened } from "./plane_chunks.js";
+import { PALE, PLANE, SMALL, aboutPiece, bandSides, crossSection, freeInWords, isPale, rasterOfChunks, shortened } from "./plane_chunks.js";
 import { sizeInWords } from "./sizes.js";
 import { WORDS, fill } from "./words.js";
 
@@ -145,7 +145,7 @@ function bandOf(layout, piece) {
   const sizes = { asked: sizeInWords(piece.requested), charged: sizeInWords(piece.size) };
   const title = fill(WORDS.memoryPicture.bandTitle, { name: aboutPiece(piece), ...sizes });
   const marks = [rectangle(x, top, width, low - top, "paper", { title })];
-  if (middle - top >= 1) marks.push(rectangle(x, top, width, middle - top, token, { opacity: 0.35 }));
+  if (isPale(layout, piece) && middle > top) marks.push(rectangle(x, top, width, middle - top, token, { opacity: PALE }));
   marks.push(rectangle(x, middle, width, low - middle, token, { radius: width > 6 ? 2 : 0 }));
   return [...marks, ...nameOf(piece, begin, end, middle, low)];
 }
@@ -273,10 +273,12 @@ function planeFoot(layout) {
   const groups = history.groups.filter((group, number) => (shown ? shown.has(group) : history.present.has(number)));
   const marks = [];
   let [x, y] = [PLANE.left, bottom + 40];
-  for (const { name, fill: token } of [...groups, { name: words.free, fill: "hatch" }]) {
+  const pale = drawn?.find((piece) => isPale(layout, piece));
+  const beyond = pale ? [{ name: words.beyond, fill: pale.group.fill, look: { opacity: PALE } }] : [];
+  for (const { name, fill: token, look } of [...groups, ...beyond, { name: words.free, fill: "hatch", look: { stroke: "line" } }]) {
     const width = widthOf(name, 11);
     if (x + 15 + width > end) [x, y] = [PLANE.left, y + 18];
-    marks.push(rectangle(x, y - 9, 10, 10, token, { stroke: token === "hatch" ? "line" : "", radius: 2 }));
+    marks.push(rectangle(x, y - 9, 10, 10, token, { radius: 2, ...look }));
     marks.push(text(x + 15, y, name, SMALL));
     x += 29 + width;
   }

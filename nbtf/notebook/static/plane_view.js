@@ -13,6 +13,7 @@ import { PlaneCanvas, themeName } from "./plane_canvas.js";
 import { framesOfPiece } from "./piece_stack.js";
 import { PLANE } from "./plane_chunks.js";
 import { planeGround, planeLayout, planeMoment } from "./plane_picture.js";
+import { PlaneZoom } from "./plane_zoom.js";
 import { SelectedSteps } from "./selected_steps.js";
 import { madeBy, newSelection, select } from "./selection.js";
 import { groupColumns } from "./snapshot_history.js";
@@ -21,12 +22,8 @@ import { table } from "./table.js";
 import { treemapLayout, treemapMoment } from "./treemap_picture.js";
 import { WORDS, fill } from "./words.js";
 
-const PLANE_ZOOM = 1.5;
-const PLANE_WHEEL = 0.002; // zoom per px that a wheel turns
-const PLANE_PAN = 0.1;
 const PLANE_DRAG = 4; // px that a pressed pointer moves before it selects a range
 const GRIP = 24; // px of the handle of the scrubber
-const FRAME_OF_PIECE = 0.15; // of a piece's steps and addresses, left around it after a zoom to it
 const NOTHING = { width: 0, height: 0, marks: [], clear: true };
 
 // A drawing: its layout, the marks of all steps, the marks that a step and a selected chunk add, and what is at a point: a step,
@@ -60,6 +57,7 @@ class PlaneView {
     this.ui = ui;
     this.drawn = drawn;
     this.state = memoryState(ui.shared, devices);
+    this.zoom = drawn.zooms ? new PlaneZoom(this) : null;
     [this.ground, this.svg, this.overview] = [drawing(), drawing(), drawing()];
     [this.canvas, this.bar] = [new PlaneCanvas(this.ground), new PlaneCanvas(this.ground)];
     matchMedia("(prefers-color-scheme: dark)").addEventListener("change", ui.changed);
@@ -67,10 +65,12 @@ class PlaneView {
     this.grip = h("div", { class: "nbtf-plane-grip", "aria-hidden": "true", hidden: "" });
     this.slider = h("div", { class: "nbtf-plane", role: "slider", tabindex: "0", "aria-valuemin": "1", onkeydown: (event) => this.press(event) }, this.canvas.node, this.bar.node, this.ground, this.svg, this.grip);
     this.slider.addEventListener("pointerdown", (event) => this.point(event));
-    this.slider.addEventListener("pointermove", (event) => this.hover(event));
-    this.slider.addEventListener("pointerleave", () => (this.pointer = null));
-    if (drawn.zooms) this.slider.addEventListener("wheel", (event) => this.wheel(event), { passive: false });
-    this.selected = drawn.zooms ? new SelectedSteps(this) : null;
+    if (this.zoom) {
+      this.slider.addEventListener("pointermove", (event) => this.hover(event));
+      this.slider.addEventListener("pointerleave", () => (this.zoom.pointer = null));
+      this.slider.addEventListener("wheel", (event) => this.zoom.wheel(event), { passive: false });
+    }
+    this.selected = this.zoom ? new SelectedSteps(this) : null;
     const stage = h("div", { class: "nbtf-plane-stage", onkeydown: (event) => event.target !== this.slider && this.press(event) }, this.slider, this.selected?.nodes ?? []);
     this.detail = h("p", { class: "nbtf-plane-detail", role: "status" });
     const tool = ([label, name, action]) => h("button", { type: "button", title: name, "aria-label": name, onclick: () => this.act(action) }, label);
@@ -84,7 +84,7 @@ class PlaneView {
     this.grouped = h("label", { class: "nbtf-plane-groups" }, WORDS.snapshot.groupBy, " ", this.groups);
     this.tables = h("div", { class: "nbtf-tables", hidden: "" });
     const measured = this.state.history.measured;
-    const keys = [measured ? WORDS.snapshot.keys : said.keys, drawn.zooms && said.zoomKeys].filter(Boolean).join(" · ");
+    const keys = [measured ? WORDS.snapshot.keys : said.keys, this.zoom && said.zoomKeys].filter(Boolean).join(" · ");
     this.whole = h("div", { class: "nbtf-plane-overview" }, this.overview);
     this.picture = h("div", null, this.whole, stage, this.detail, this.stack, this.selected?.panel.panel, h("p", { class: "nbtf-plane-keys" }, keys));
     root.append(h("div", { class: "nbtf-tools" }, this.device, this.grouped, tools, this.tabular), this.picture, this.tables);
@@ -109,40 +109,13 @@ class PlaneView {
 
   zooms() {
     const said = WORDS.timeline;
-    if (!this.drawn.zooms) return [];
+    if (!this.zoom) return [];
     return [
-      ["+", said.zoomIn, () => this.zoomAtStep(1 / PLANE_ZOOM)],
-      ["−", said.zoomOut, () => this.zoomAtStep(PLANE_ZOOM)],
+      ["+", said.zoomIn, this.zoom.nearer],
+      ["−", said.zoomOut, this.zoom.farther],
       [said.whole, said.whole, (state) => (state.view = null)],
       ["⇿", said.selectRange, (state) => this.selectSteps(state)],
     ];
-  }
-
-  // Zooms about the current step and the selected chunk.
-  zoomAtStep(factor) {
-    const { state, layout: { axis, high } } = this;
-    const { from, to, low, high: top } = state.view ?? { from: 0, to: 1, low: 0, high: 1 };
-    const { start, size } = state.chosen ?? {};
-    const up = size ? ((start + size / 2) / high - low) / (top - low) : 0.5;
-    state.zoom(factor, within((axis.shareOf(state.step) - from) / (to - from)), this.hasAddresses() ? within(up) : null);
-  }
-
-  // Keys zoom about the pointer if it is over the picture.
-  zoomByKey(factor) {
-    if (this.pointer) this.zoomAtPoint(this.state, factor, this.pointer);
-    else this.zoomAtStep(factor);
-  }
-
-  // Above the addresses, only time is zoomed.
-  zoomAtPoint(state, factor, event) {
-    const [x, y] = this.at(event);
-    const { left, right, top, bottom } = this.sides();
-    const up = this.hasAddresses() && y >= top ? within(1 - (y - top) / (bottom - top)) : null;
-    state.zoom(factor, within((x - left) / (right - left)), up);
-  }
-
-  hasAddresses() {
-    return this.layout.top !== undefined;
   }
 
   // Selects the steps of the selected piece or, without one, those in sight.
@@ -150,38 +123,6 @@ class PlaneView {
     const { axis, right } = this.layout;
     const { piece } = state.chosen ?? {};
     state.select(piece ? { from: piece.birth, to: piece.death - 1 } : { from: axis.stepAt(PLANE.left), to: axis.stepAt(right - 0.5) });
-  }
-
-  // Zooms to the selected range or, without one, to the selected piece.
-  zoomToSelection() {
-    this.act((state) => {
-      const { axis, high } = this.layout;
-      const { low, high: top } = state.view ?? { low: 0, high: 1 };
-      const { piece } = state.chosen ?? {};
-      const share = (step) => axis.edgeShare(step);
-      if (state.range) return state.show(share(state.range.from), share(state.range.to + 1), low, top);
-      if (!piece) return;
-      const steps = spaced(share(piece.birth), share(piece.death));
-      state.show(...steps, ...(this.hasAddresses() ? spaced(piece.start / high, (piece.start + piece.size) / high) : [low, top]));
-    });
-  }
-
-  // Turning the wheel with Ctrl zooms about the pointer; sideways or with Shift, it moves what is in sight.
-  wheel(event) {
-    const across = event.shiftKey ? event.deltaY || event.deltaX : event.deltaX;
-    const { left, right } = this.sides();
-    if (event.ctrlKey || event.metaKey) {
-      event.preventDefault();
-      return this.act((state) => this.zoomAtPoint(state, Math.exp(event.deltaY * PLANE_WHEEL), event));
-    }
-    if (!this.state.view || (!event.shiftKey && Math.abs(event.deltaX) <= Math.abs(event.deltaY))) return;
-    event.preventDefault();
-    this.act((state) => state.pan(across / (right - left), 0));
-  }
-
-  sides() {
-    const { right, top, bottom } = this.layout;
-    return { left: PLANE.left, right, top, bottom };
   }
 
   // The px of a pointer in the picture.
@@ -196,21 +137,13 @@ class PlaneView {
     action(this.state);
     const { chosen, history, step } = this.state;
     if (chosen?.piece && chosen.piece !== before?.piece) select(this.state, this.ui.shared, { device: history.name, piece: chosen.piece });
-    const axis = this.layout?.axis;
     const seq = step === from ? null : eventAtStep(history, step);
     if (seq !== null) {
       this.ui.moveTo(seq);
       this.state.moment = this.ui.shared.moment;
     }
-    if (axis && this.state.view && step !== from && !axis.shows(step)) this.state.centre(axis.shareOf(step));
-    if (chosen && chosen !== before && this.state.view && this.layout.top !== undefined) this.bringIntoSight(chosen);
+    if (this.zoom && this.layout && this.state.view) this.zoom.follow(this.state, step !== from, chosen !== before ? chosen : null);
     this.ui.changed();
-  }
-
-  // Moves the addresses in sight to a chunk.
-  bringIntoSight({ start, size }) {
-    const [{ high }, { view }] = [this.layout, this.state];
-    if (start / high >= view.high || (start + size) / high <= view.low) this.state.centreAddress((start + size / 2) / high);
   }
 
   press(event) {
@@ -222,11 +155,8 @@ class PlaneView {
       Home: (state) => state.go(0), End: (state) => state.go(state.history.steps - 1),
       ArrowUp: (state) => state.chooseBeside(1), ArrowDown: (state) => state.chooseBeside(-1), Enter: (state) => state.open(),
     };
-    if (this.drawn.zooms) {
-      const [nearer, farther] = [() => this.zoomByKey(1 / PLANE_ZOOM), () => this.zoomByKey(PLANE_ZOOM)];
-      const [back, on] = [(state) => state.pan(-PLANE_PAN, 0), (state) => state.pan(PLANE_PAN, 0)];
-      Object.assign(keys, { "+": nearer, "=": nearer, w: nearer, "-": farther, s: farther, "0": (state) => (state.view = null) });
-      Object.assign(keys, { "[": back, a: back, "]": on, d: on, f: () => this.zoomToSelection(), m: (state) => this.selectSteps(state) });
+    if (this.zoom) {
+      Object.assign(keys, this.zoom.keys(), { m: (state) => this.selectSteps(state) });
       if (this.state.range) keys.Escape = (state) => state.select(null);
     }
     const action = keys[event.key.length === 1 ? event.key.toLowerCase() : event.key];
@@ -258,20 +188,21 @@ class PlaneView {
 
   // Whether a picture has several steps, of which one lies at some px.
   isOnSteps(x) {
-    const { left, right } = this.sides();
-    return this.drawn.zooms && this.state.history.steps > 1 && x >= left && x <= right;
+    if (!this.zoom) return false;
+    const { left, right } = this.zoom.sides();
+    return this.state.history.steps > 1 && x >= left && x <= right;
   }
 
   // The step at a pointer, which may be beside the picture.
   stepAt(event) {
-    const { left, right } = this.sides();
+    const { left, right } = this.zoom.sides();
     return this.layout.axis.stepAt(Math.min(Math.max(this.at(event)[0], left), right - 0.01));
   }
 
   // The pointer looks like a cross where it can drag.
   hover(event) {
     if (!this.layout) return;
-    this.pointer = { clientX: event.clientX, clientY: event.clientY };
+    this.zoom.pointer = { clientX: event.clientX, clientY: event.clientY };
     this.slider.toggleAttribute("data-drags", this.isOnSteps(this.at(event)[0]));
   }
 
@@ -340,13 +271,13 @@ class PlaneView {
 
   placeGrip() {
     const { axis, bottom } = this.layout;
-    this.grip.hidden = !this.drawn.zooms || this.state.history.steps < 2 || !axis.shows(this.state.step);
+    this.grip.hidden = !this.zoom || this.state.history.steps < 2 || !axis.shows(this.state.step);
     if (!this.grip.hidden) setBox(this.grip, axis.middle(this.state.step) - GRIP / 2, bottom - GRIP / 4, GRIP, GRIP);
   }
 
   // Draws what all steps have in common, unless that is unchanged.
   layOut(history, width) {
-    const view = this.drawn.zooms ? this.state.view : null;
+    const view = this.zoom ? this.state.view : null;
     const key = JSON.stringify([width, view, history.grouping, themeName()]);
     if (this.layout?.key === key && this.layout.history === history) return;
     this.layout = { ...this.drawn.layout(history, width, view), key };
@@ -354,7 +285,7 @@ class PlaneView {
     this.ground.toggleAttribute("hidden", ground === NOTHING);
     drawPicture(this.ground, ground);
     this.canvas.draw(ground.raster);
-    this.whole.hidden = !history.overview || !this.drawn.zooms;
+    this.whole.hidden = !history.overview || !this.zoom;
     const overview = `${history.name} ${width} ${history.grouping}`;
     if (!this.whole.hidden && this.overviewOf !== overview) drawPicture(this.overview, overviewPicture(history, width));
     this.overviewOf = overview;
@@ -368,14 +299,4 @@ class PlaneView {
     this.ways = ways;
     this.groups.value = history.grouping;
   }
-}
-
-function within(share) {
-  return Math.min(Math.max(share, 0), 1);
-}
-
-// A span with some space around it.
-function spaced(from, to) {
-  const space = (to - from) * FRAME_OF_PIECE;
-  return [Math.max(from - space, 0), Math.min(to + space, 1)];
 }

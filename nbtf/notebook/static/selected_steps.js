@@ -13,7 +13,7 @@ export class SelectedSteps {
   // `view` is a view of memory; `act` changes its state.
   constructor(view) {
     this.view = view;
-    this.panel = new RangePanel({ zoom: () => view.zoomToSelection(), clear: () => view.act((state) => state.select(null)) });
+    this.panel = new RangePanel({ zoom: () => view.act((state) => view.zoom.toSelection(state)), clear: () => view.act((state) => state.select(null)) });
     this.handles = ["from", "to"].map((side) => this.handle(side));
     this.nodes = [this.panel.area, ...this.handles];
   }

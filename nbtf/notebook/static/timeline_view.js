@@ -5,28 +5,26 @@ import { h, put } from "./dom.js";
 import { LaneScroll } from "./lane_scroll.js";
 import { secondsAt } from "./moment.js";
 import { drawPicture, drawing } from "./picture.js";
-import { RangePanel } from "./range_panel.js";
+import { SearchBox } from "./search_box.js";
 import { makerOf, newSelection, select } from "./selection.js";
 import { table } from "./table.js";
+import { HANDLE_WIDTH, TimeRange } from "./time_range.js";
 import { durationWords } from "./time_scale.js";
+import { LEAST_WINDOW, TimeWindow } from "./time_window.js";
 import { dragHandle, followPointer, setBox, sliderAt, swallow } from "./drag_handle.js";
 import { detailSentence, timeline } from "./timeline.js";
-import { sumsOfRange } from "./timeline_range.js";
 import { copyIsFolded, isOpOf, laneOf, sameStop, spanOfStop, stopIndex, stopOf, stopsOf, timelineScene } from "./timeline_scene.js";
 import { rowsOfWindow } from "./timeline_table.js";
-import { matchBeside, matchNumber, searched } from "./timeline_search.js";
+import { matchBeside } from "./timeline_search.js";
 import { WORDS, fill, listed } from "./words.js";
 
 const HOST_TIME = "hostTime"; // the name of the host's clock
 const ZOOM = 1.5;
 const PAN = 0.1;
-const LEAST_WINDOW = 1e-9; // seconds
-const HANDLE_WIDTH = 24;
 const DRAG = 4; // px that a pressed pointer moves before it selects a range instead of an op
 const MOST_OF_PAGE = 0.8; // of the page's height: how far the description of an op may be from it
 const FINE_ENOUGH = 0.5; // minimum share of a window that is known exactly; below it, more data is requested
 const ASK_AFTER = 100; // milliseconds, so that a drag sends one request
-const FILTER_AFTER = 150; // milliseconds without further typing
 
 export const timelineView = {
   name: "timeline",
@@ -37,23 +35,27 @@ export const timelineView = {
 class TimelineView {
   constructor(root, data, ui) {
     this.ui = ui;
-    this.search = null; // see searched
     this.svg = drawing();
     this.stage = h("div", null);
     this.foot = h("div", { class: "nbtf-time-foot", "aria-hidden": "true" });
     this.cursor = h("div", { class: "nbtf-time-cursor", "aria-hidden": "true", hidden: "" });
     this.clocks = [timelineScene(data), ...(data.hostTime?.ops ? [timelineScene(data.hostTime)] : [])];
     this.hasHostTime = Boolean(data.hostTime);
-    this.useScene(this.clocks[0]);
     this.build(root);
+    this.useScene(this.clocks[0]);
+  }
+
+  get search() {
+    return this.searchBox.search;
   }
 
   // Shows a scene in total: all of its time and its first lanes.
   useScene(scene) {
     this.chosen = this.scene && this.chosen ? sameStop(this.scene, this.chosen, scene) : scene.longest;
     this.scene = this.ui.shared.scene = scene;
-    this.window = { from: 0, to: scene.seconds };
-    this.range = null;
+    this.window = new TimeWindow(scene.seconds, this.ui.changed);
+    this.range.reset(scene, this.window);
+    this.searchBox.renew(scene);
     this.scroll = new LaneScroll(scene, this.ui.changed);
     this.lanes = scene.lanes.map((lane) => this.laneStop(lane));
     if (this.stage.contains(document.activeElement)) this.time.focus(); // keys must not fall back to the notebook
@@ -75,7 +77,6 @@ class TimelineView {
   useClock(scene) {
     this.useScene(scene);
     this.hostTime.setAttribute("aria-pressed", String(scene.clock === HOST_TIME));
-    if (this.search) this.search = { ...this.search, ...searched(this.scene, this.search.text, WORDS.timeline) };
     this.ui.changed();
   }
 
@@ -84,58 +85,31 @@ class TimelineView {
     const tool = (label, title, onclick, rest = {}) => h("button", { type: "button", title, "aria-label": title, onclick, ...rest }, label);
     this.tabular = tool(said.table, said.table, () => this.toggleTable(), { "aria-pressed": "false" });
     const tools = [
-      tool("+", said.zoomIn, () => this.zoom(1 / ZOOM)), tool("−", said.zoomOut, () => this.zoom(ZOOM)),
-      tool(said.whole, said.whole, () => this.showAll()), tool("⇿", said.selectRange, () => this.selectChosen()),
+      tool("+", said.zoomIn, () => this.window.zoom(1 / ZOOM)), tool("−", said.zoomOut, () => this.window.zoom(ZOOM)),
+      tool(said.whole, said.whole, () => this.window.showAll()), tool("⇿", said.selectRange, () => this.selectChosen()),
     ];
     this.overview = h("div", { class: "nbtf-time-overview", onpointerdown: (event) => this.brushFrom(event) });
     this.brush = h("div", { class: "nbtf-time-brush" });
     this.handles = ["from", "to"].map((side) => this.windowEdge(side));
-    this.selected = new RangePanel({ zoom: () => this.zoomToRange(), clear: () => this.select(null) });
-    this.rangeHandles = ["from", "to"].map((side) => this.rangeEdge(side));
+    this.searchBox = new SearchBox({ changed: this.ui.changed, go: (way) => this.goToMatch(way) });
+    this.range = new TimeRange({
+      changed: this.ui.changed, step: () => PAN * this.window.wide, momentAt: (event) => this.momentAt(event, this.parts.scale),
+      zoom: () => this.zoomToRange(), ask: this.ui.ask,
+    });
     this.hostTime = tool(said.hostTime, said.hostTime, () => this.changeClock(), { "aria-pressed": "false", title: said.hostHonest });
     this.hostTime.hidden = !this.hasHostTime;
     this.time = h(
       "div",
       { class: "nbtf-time", role: "group", tabindex: "-1", "aria-label": said.title, onclick: (event) => this.choose(event), onpointerdown: (event) => this.dragFrom(event) },
-      this.svg, this.overview, this.brush, this.handles, this.stage, this.foot, this.cursor, this.selected.area, this.rangeHandles,
+      this.svg, this.overview, this.brush, this.handles, this.stage, this.foot, this.cursor, this.range.panel.area, this.range.handles,
     );
     this.time.addEventListener("pointermove", (event) => (this.pointer = event.clientX));
     this.time.addEventListener("pointerleave", () => (this.pointer = null));
     this.time.addEventListener("wheel", (event) => this.wheel(event), { passive: false });
     this.tables = h("div", { class: "nbtf-tables", hidden: "" });
     this.span = h("span", { class: "nbtf-time-span" });
-    this.filter = h("input", { class: "nbtf-time-filter", type: "search", placeholder: said.filter, "aria-label": said.filter, oninput: () => this.searchSoon(), onkeydown: (event) => this.pressInFilter(event) });
-    this.beside = [tool("‹", said.matchBefore, () => this.goToMatch(-1)), tool("›", said.matchAfter, () => this.goToMatch(1))];
-    root.append(h("div", { class: "nbtf-tools" }, tools, this.hostTime, this.tabular, this.filter, this.beside, this.span), this.time, this.selected.panel, h("p", { class: "nbtf-plane-keys" }, said.keys), this.tables);
+    root.append(h("div", { class: "nbtf-tools" }, tools, this.hostTime, this.tabular, this.searchBox.field, this.searchBox.buttons, this.span), this.time, this.range.panel.panel, h("p", { class: "nbtf-plane-keys" }, said.keys), this.tables);
     root.addEventListener("keydown", (event) => this.press(event));
-  }
-
-  pressInFilter(event) {
-    event.stopPropagation();
-    if (event.key === "Escape") this.clearSearch();
-    if (event.key !== "Enter" || event.isComposing) return;
-    event.preventDefault();
-    this.applySearch();
-    this.goToMatch(event.shiftKey ? -1 : 1);
-  }
-
-  searchSoon() {
-    clearTimeout(this.searchDue);
-    this.searchDue = setTimeout(() => this.applySearch(), FILTER_AFTER);
-  }
-
-  clearSearch() {
-    this.filter.value = "";
-    this.applySearch();
-  }
-
-  // Dims what does not match.
-  applySearch() {
-    clearTimeout(this.searchDue);
-    const text = this.filter.value.trim();
-    if (text === (this.search?.text ?? "")) return;
-    this.search = text ? { text, ...searched(this.scene, text, WORDS.timeline) } : null;
-    this.ui.changed();
   }
 
   // Chooses the next match in a direction.
@@ -148,19 +122,8 @@ class TimelineView {
 
   windowEdge(side) {
     const name = WORDS.timeline[side === "from" ? "windowBegin" : "windowEnd"];
-    return this.handle(name, () => this.parts.whole, () => this.window[side], (moment) => this.moveEdge(side, moment));
-  }
-
-  handle(name, scale, value, move, style) {
-    const step = () => PAN * (this.window.to - this.window.from);
-    return dragHandle(name, value, step, move, (event) => this.momentAt(event, scale()), style);
-  }
-
-  rangeEdge(side) {
-    const name = WORDS.timeline[side === "from" ? "rangeBegin" : "rangeEnd"];
-    const limit = side === "from" ? (moment) => Math.min(moment, this.range.to) : (moment) => Math.max(moment, this.range.from);
-    const move = (moment) => this.select({ ...this.range, [side]: limit(this.inside(moment)) });
-    return this.handle(name, () => this.parts.scale, () => this.range[side], move, "nbtf-time-grip");
+    const move = (moment) => this.window.moveEdge(side, moment);
+    return dragHandle(name, () => this.window[side], () => PAN * this.window.wide, move, (event) => this.momentAt(event, this.parts.whole));
   }
 
   laneStop({ number, name }) {
@@ -186,8 +149,8 @@ class TimelineView {
     const { moment } = this.ui.shared;
     if (!moment || this.moment === moment) return;
     this.moment = moment;
-    const [at, { from, to }] = [secondsAt(this.scene, moment.seq), this.window];
-    if (at !== null && (at < from || at > to)) this.setWindow(at - (to - from) / 2, at + (to - from) / 2);
+    const at = secondsAt(this.scene, moment.seq);
+    if (at !== null && !this.window.has(at)) this.window.centre(at);
   }
 
   placeCursor() {
@@ -222,13 +185,14 @@ class TimelineView {
     this.takeMoment();
     this.takeSelection();
     if (!this.tables.hidden) return this.tables.replaceChildren(table(rowsOfWindow(this.search?.scene ?? this.scene, this.window)));
-    const picture = timeline(this.scene, { ...this.window, chosen: this.chosen, found: this.search?.scene, rows: this.scroll.inSight, fine: true }, width, WORDS.timeline);
+    const { from, to } = this.window;
+    const picture = timeline(this.scene, { from, to, chosen: this.chosen, found: this.search?.scene, rows: this.scroll.inSight, fine: true }, width, WORDS.timeline);
     this.parts = picture.parts;
     drawPicture(this.svg, picture);
     this.time.setAttribute("aria-label", picture.title);
     this.saySpan();
     this.placeBrush();
-    this.placeRange();
+    this.range.place(this.parts);
     this.placeCursor();
     this.askForDetail();
     const places = new Map(this.parts.lanes.map((lane) => [lane.number, lane]));
@@ -253,18 +217,7 @@ class TimelineView {
     const said = WORDS.timeline;
     const span = fill(said.shown, { from: durationWords(this.window.from), to: durationWords(this.window.to) });
     const dense = this.parts.dense + (this.scene.detail?.summed ?? 0);
-    const fits = this.search ? this.matchWords() : [];
-    for (const button of this.beside) button.hidden = !this.search;
-    put(this.span, listed([...fits, span, ...(dense ? [fill(said.density, { n: dense })] : [])]));
-  }
-
-  matchWords() {
-    const { scene, search } = this;
-    const said = WORDS.timeline;
-    const at = matchNumber(search, this.chosen);
-    const place = at < 0 ? [] : [fill(said.matchAt, { k: at + 1, n: search.matches.length })];
-    const count = ({ ops, lanes }) => ops.start.length - (lanes[0]?.program ? lanes[0].last : 0); // the program's are those of the devices
-    return [fill(said.fits, { n: count(search.scene), all: count(scene) }), ...place];
+    put(this.span, listed([...this.searchBox.words(this.chosen), span, ...(dense ? [fill(said.density, { n: dense })] : [])]));
   }
 
   // A page has the visible part of a long recording, and columns for the rest; it requests more when those are too coarse.
@@ -279,7 +232,7 @@ class TimelineView {
     this.asked = true;
     setTimeout(() => {
       const [lanes, groups] = [this.parts.lanes, this.parts.rows.filter(({ isGroup }) => isGroup)].map((rows) => rows.map(({ number }) => number));
-      this.ui.ask({ what: "timeline", clock: scene.clock, ...this.window, lanes, groups }).then((data) => this.scene === scene && this.renew(data), () => {}).finally(() => (this.asked = false));
+      this.ui.ask({ what: "timeline", clock: scene.clock, from: this.window.from, to: this.window.to, lanes, groups }).then((data) => this.scene === scene && this.renew(data), () => {}).finally(() => (this.asked = false));
     }, ASK_AFTER);
   }
 
@@ -291,7 +244,8 @@ class TimelineView {
     const scene = timelineScene(data);
     this.clocks = this.clocks.map((each) => (each === this.scene ? scene : each));
     this.scene = this.ui.shared.scene = scene;
-    if (this.search) this.search = { ...this.search, ...searched(this.scene, this.search.text, WORDS.timeline) };
+    this.range.renew(scene);
+    this.searchBox.renew(scene);
     const columns = isOp ? this.scene.ops : this.scene.copies;
     const at = columns.start.findIndex((start, number) => start === chosen && (isOp ? isOpOf(this.scene, lane, number) : !copyIsFolded(this.scene, number)));
     this.chosen = at < 0 ? this.scene.longest : isOp ? { op: at } : { copy: at };
@@ -344,27 +298,28 @@ class TimelineView {
 
   bringIntoSight() {
     const [start, end] = spanOfStop(this.scene, this.chosen);
-    const { from, to } = this.window;
+    const { window } = this;
     this.scroll.bring(laneOf(this.scene, this.chosen));
-    if (start >= from && end <= to) return;
-    const wide = to - from;
-    this.setWindow(Math.min(start, (start + end - wide) / 2), Math.min(start, (start + end - wide) / 2) + wide);
+    if (start >= window.from && end <= window.to) return;
+    const begin = Math.min(start, (start + end - window.wide) / 2);
+    window.show(begin, begin + window.wide);
   }
 
   press(event) {
-    if (event.target === this.filter || event.target === this.scroll.node || event.ctrlKey || event.metaKey || event.altKey) return;
-    const wide = this.window.to - this.window.from;
-    const nearer = () => this.zoom(1 / ZOOM, this.pointedMoment());
-    const farther = () => this.zoom(ZOOM, this.pointedMoment());
-    const [back, on] = [() => this.pan(-PAN * wide), () => this.pan(PAN * wide)];
+    const { window, range, searchBox } = this;
+    if (event.target === searchBox.field || event.target === this.scroll.node || event.ctrlKey || event.metaKey || event.altKey) return;
+    const step = PAN * window.wide;
+    const nearer = () => window.zoom(1 / ZOOM, this.pointedMoment());
+    const farther = () => window.zoom(ZOOM, this.pointedMoment());
+    const [back, on] = [() => window.pan(-step), () => window.pan(step)];
     const actions = {
-      "+": nearer, "=": nearer, "-": farther, w: nearer, s: farther, a: back, d: on, Home: () => this.showAll(),
+      "+": nearer, "=": nearer, "-": farther, w: nearer, s: farther, a: back, d: on, Home: () => window.showAll(),
       ArrowUp: nearer, ArrowDown: farther, ArrowLeft: back, ArrowRight: on,
-      "shift+ArrowLeft": () => this.extendRange(-PAN * wide), "shift+ArrowRight": () => this.extendRange(PAN * wide),
-      m: () => this.selectChosen(), h: () => this.hasHostTime && this.changeClock(), f: () => this.zoomToRange(), "/": () => this.filter.focus(),
+      "shift+ArrowLeft": () => this.extendRange(-step), "shift+ArrowRight": () => this.extendRange(step),
+      m: () => this.selectChosen(), h: () => this.hasHostTime && this.changeClock(), f: () => this.zoomToRange(), "/": () => searchBox.field.focus(),
     };
-    if (this.range) actions.Escape = () => this.select(null);
-    else if (this.search) actions.Escape = () => this.clearSearch();
+    if (range.span) actions.Escape = () => range.select(null);
+    else if (this.search) actions.Escape = () => searchBox.clear();
     if (this.search) actions.n = () => this.goToMatch(event.shiftKey ? -1 : 1);
     const key = event.key.length === 1 ? event.key.toLowerCase() : `${event.shiftKey ? "shift+" : ""}${event.key}`;
     if (!actions[key] || (this.time.hidden && key !== "/")) return;
@@ -381,51 +336,15 @@ class TimelineView {
     const across = event.shiftKey ? event.deltaY || event.deltaX : event.deltaX;
     if (!event.ctrlKey && !event.shiftKey && Math.abs(across) <= Math.abs(event.deltaY)) return this.scroll.wheel(event);
     event.preventDefault();
-    if (event.ctrlKey) this.zoom(event.deltaY < 0 ? 1 / ZOOM : ZOOM, this.momentAt(event, this.parts.scale));
-    else this.pan(across / this.parts.scale.rate);
-  }
-
-  zoom(factor, about = (this.window.from + this.window.to) / 2) {
-    const { from, to } = this.window;
-    const wide = Math.min(Math.max((to - from) * factor, LEAST_WINDOW), this.scene.seconds);
-    const begin = about - ((about - from) / (to - from || 1)) * wide;
-    this.setWindow(begin, begin + wide);
-  }
-
-  pan(seconds) {
-    this.setWindow(this.window.from + seconds, this.window.to + seconds);
-  }
-
-  showAll() {
-    this.setWindow(0, this.scene.seconds);
+    if (event.ctrlKey) this.window.zoom(event.deltaY < 0 ? 1 / ZOOM : ZOOM, this.momentAt(event, this.parts.scale));
+    else this.window.pan(across / this.parts.scale.rate);
   }
 
   // Shows what a device did during some time, or in total, and scrolls to its lane.
   focus({ device, span }) {
     const lane = this.scene.lanes.find(({ name }) => name === device);
-    if (span) this.setWindow(span[0] - PAN * (span[1] - span[0]), span[1] + PAN * (span[1] - span[0]));
+    if (span) this.window.show(span[0] - PAN * (span[1] - span[0]), span[1] + PAN * (span[1] - span[0]));
     if (lane) this.goToLane(lane.number);
-  }
-
-  // A window of the requested width, moved into the scene.
-  setWindow(from, to) {
-    const wide = Math.min(to - from, this.scene.seconds);
-    const exact = Math.max(0, Math.min(from, this.scene.seconds - wide));
-    const begin = exact < LEAST_WINDOW / 1000 ? 0 : exact; // zooming in and out rounds
-    this.window = { from: begin, to: begin + wide };
-    this.ui.changed();
-  }
-
-  inside(moment) {
-    return Math.max(0, Math.min(moment, this.scene.seconds));
-  }
-
-  moveEdge(side, moment) {
-    const { from, to } = this.window;
-    const inside = this.inside(moment);
-    const edge = side === "from" ? Math.min(inside, to - LEAST_WINDOW) : Math.max(inside, from + LEAST_WINDOW);
-    this.window = { ...this.window, [side]: edge };
-    this.ui.changed();
   }
 
   brushFrom(event) {
@@ -433,7 +352,7 @@ class TimelineView {
     const first = this.momentAt(event, this.parts.whole);
     followPointer(event, (move) => {
       const second = this.momentAt(move, this.parts.whole);
-      if (Math.abs(second - first) > LEAST_WINDOW) this.setWindow(Math.min(first, second), Math.max(first, second));
+      if (Math.abs(second - first) > LEAST_WINDOW) this.window.show(Math.min(first, second), Math.max(first, second));
     });
   }
 
@@ -449,58 +368,27 @@ class TimelineView {
       this.dragged ||= Math.abs(move.clientX - event.clientX) >= DRAG;
       if (!this.dragged) return;
       this.time.setPointerCapture(move.pointerId);
-      this.select({ from: first, to: this.momentAt(move, this.parts.scale) });
+      this.range.select({ from: first, to: this.momentAt(move, this.parts.scale) });
     };
     followPointer(event, drag, false);
-  }
-
-  // Selects a range, whose ends may be in any order; null clears it.
-  select(range) {
-    this.range = range && { from: Math.min(range.from, range.to), to: Math.max(range.from, range.to) };
-    this.sums = null;
-    this.ui.changed();
   }
 
   // Selects the time of the chosen op or copy, or what is in sight.
   selectChosen() {
     const [from, to] = this.chosen ? spanOfStop(this.scene, this.chosen) : [0, 0];
-    this.select(to > from ? { from, to } : this.window);
+    this.range.select(to > from ? { from, to } : this.window);
   }
 
   extendRange(seconds) {
-    if (!this.range) this.selectChosen();
-    this.select({ from: this.range.from, to: Math.max(this.range.from, this.inside(this.range.to + seconds)) });
+    if (!this.range.span) this.selectChosen();
+    this.range.extend(seconds);
   }
 
   // Zooms to the selected range, or to the chosen op or copy.
   zoomToRange() {
-    if (!this.range) this.selectChosen();
-    const { from, to } = this.range;
-    if (to - from >= LEAST_WINDOW) this.setWindow(from, to);
-  }
-
-  placeRange() {
-    const { range, parts } = this;
-    this.selected.place(range, parts);
-    this.rangeHandles.forEach((handle, number) => {
-      const value = range?.[number ? "to" : "from"];
-      handle.hidden = !range || value < this.window.from || value > this.window.to;
-      if (handle.hidden) return;
-      setBox(handle, parts.scale.inside(value) - HANDLE_WIDTH / 2, parts.rows[0].y - 30, HANDLE_WIDTH, 24);
-      sliderAt(handle, value, this.scene.seconds, durationWords(value));
-    });
-    if (range && this.sums === null) this.sumUp(range);
-  }
-
-  // The page lacks ops of a long recording: the kernel adds them up.
-  sumUp(range) {
-    this.sums = this.scene.detail ? undefined : sumsOfRange(this.scene, range);
-    this.selected.show(range, this.sums);
-    if (this.sums || !this.ui.ask) return;
-    clearTimeout(this.sumDue);
-    this.sumDue = setTimeout(() => {
-      this.ui.ask({ what: "range", clock: this.scene.clock, ...range }).then((sums) => this.range === range && this.selected.show(range, sums), () => {});
-    }, ASK_AFTER);
+    if (!this.range.span) this.selectChosen();
+    const { from, to } = this.range.span;
+    if (to - from >= LEAST_WINDOW) this.window.show(from, to);
   }
 
   momentAt(event, scale) {

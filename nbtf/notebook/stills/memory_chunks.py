@@ -15,6 +15,8 @@ from nbtf.notebook.stills.memory_history import MemoryHistory
 
 WIDTH, HEIGHT = 460.0, 330.0
 BAR = 46.0
+PALE = 0.35
+"""Opacity of the bytes that the allocator adds to a request."""
 
 
 class Scale:
@@ -37,6 +39,10 @@ class Scale:
         requested = min(band.requested, band.size)
         return self.y(band.start + band.size), self.y(band.start + requested), self.y(band.start)
 
+    def is_pale(self, band: Band) -> bool:
+        """Returns whether the bytes beyond a piece's request are visible."""
+        return band.size - band.requested >= self.least
+
 
 def drawn_chunks(
     history: MemoryHistory, step: int, scale: Scale, left: float, right: float, words: Words
@@ -52,8 +58,8 @@ def drawn_chunks(
     for band in history.alive(step):
         top, middle, low = scale.sides(band)
         marks.append(Rectangle(left, top, BAR, low - top, "paper", title=f"{band.about(words)}: {band.size:,} B"))
-        if middle - top >= 1:
-            marks.append(Rectangle(left, top, BAR, middle - top, COLOURS[band.group], opacity=0.35))
+        if scale.is_pale(band):
+            marks.append(Rectangle(left, top, BAR, middle - top, COLOURS[band.group], opacity=PALE))
         gap = 0.4 if low - middle > 2 else 0.0
         marks.append(Rectangle(left, middle + gap, BAR, low - middle - 2 * gap, COLOURS[band.group]))
         labels.append(((middle + low) / 2, low - middle, band.title(words), gib(band.requested), "ink"))

@@ -12,7 +12,7 @@ from nbtf.notebook.stills.glyphs import width_of
 from nbtf.notebook.stills.marks import WIDTH, Line, Mark, Path, Picture, Rectangle, Text, framed
 from nbtf.notebook.stills.memory_axis import CodeLine, StepAxis
 from nbtf.notebook.stills.memory_bands import COLOURS, GROUPS, LEFT, MARGIN, Band, Words, picture_words
-from nbtf.notebook.stills.memory_chunks import HEIGHT, Scale, addresses, drawn_chunks, free_in_words, shortened
+from nbtf.notebook.stills.memory_chunks import HEIGHT, PALE, Scale, addresses, drawn_chunks, free_in_words, shortened
 from nbtf.notebook.stills.memory_history import MemoryHistory, Refusal, rounded_up
 from nbtf.notebook.stills.memory_refusal import Fits, hints, request_in_words, shortage_in_words, shortage_of
 from nbtf.notebook.stills.palette import text_on
@@ -166,8 +166,8 @@ class _Plane:
         sizes = {"asked": gib(band.requested), "charged": gib(band.size)}
         title = filled(self._words["bandTitle"], name=band.about(self._words), **sizes)
         self._marks.append(Rectangle(x, top, width, low - top, "paper", title=title))
-        if middle - top >= 1:
-            self._marks.append(Rectangle(x, top, width, middle - top, token, opacity=0.35))
+        if self._scale.is_pale(band):
+            self._marks.append(Rectangle(x, top, width, middle - top, token, opacity=PALE))
         self._marks.append(Rectangle(x, middle, width, low - middle, token, radius=2 if width > 6 else 0))
         if low - middle > 12 and width > 36:
             name = shortened(band.title(self._words), width - 8)
@@ -221,12 +221,15 @@ class _Plane:
         history, y, x, right = self._history, self._scale.bottom + 40, LEFT, self._width - MARGIN
         drawn = [band for band in history.bands if band.size >= self._scale.least]
         groups = {band.group for band in drawn}
-        for token, name in [*((COLOURS[group], group) for group in GROUPS if group in groups), ("hatch", "free")]:
-            text = Text(0, 0, self._words[name], "soft", 11)
+        entries = [(COLOURS[group], self._words[group], 1.0) for group in GROUPS if group in groups]
+        pale = next((band for band in drawn if self._scale.is_pale(band)), None)
+        entries += [(COLOURS[pale.group], self._words["beyond"], PALE)] if pale else []
+        for token, name, opacity in [*entries, ("hatch", self._words["free"], 1.0)]:
+            text = Text(0, 0, name, "soft", 11)
             if x + 15 + text.width > right:
                 x, y = LEFT, y + 18
             stroke = "line" if token == "hatch" else ""
-            self._marks.append(Rectangle(x, y - 9, 10, 10, token, stroke, radius=2))
+            self._marks.append(Rectangle(x, y - 9, 10, 10, token, stroke, radius=2, opacity=opacity))
             self._marks.append(Text(x + 15, y, text.words, "soft", 11))
             x += 29 + text.width
         folded = len(history.bands) - len(drawn)

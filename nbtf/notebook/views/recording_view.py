@@ -7,6 +7,7 @@ from weakref import WeakKeyDictionary
 
 from nbtf import runtime
 from nbtf._counts import counted
+from nbtf._garbage import collector_paused
 from nbtf.notebook import code_lines
 from nbtf.notebook.session import SESSIONS, Session
 from nbtf.notebook.stills.memory_pictures import memory_scenes
@@ -49,9 +50,12 @@ class RecordingView(SceneView):
         self.record = record
         code_line = _code_line()
         self._answers = RecordingAnswers(*_facts(record, code_line), code_line)
-        if not self._answers.schedule.lanes:
-            raise ValueError(nothing_ran(record, "view"))
-        super().__init__(self._answers.answer, timeline(self._answers.schedule, code_line=code_line))
+        with collector_paused():
+            schedule = self._answers.schedule
+            if not schedule.lanes:
+                raise ValueError(nothing_ran(record, "view"))
+            picture = timeline(schedule, code_line=code_line)
+        super().__init__(self._answers.answer, picture)
 
     def __repr__(self) -> str:
         """Returns the number of recorded ops and copies."""

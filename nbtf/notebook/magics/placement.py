@@ -40,16 +40,16 @@ def _rule(text: str) -> str:
 
 def _begin(session: Session, chosen: argparse.Namespace, earlier: dict[str, Lines]) -> None:
     info = session.cell
-    cell = "" if info is None else getattr(info, "cell_id", None) or info.raw_cell
+    names = [] if info is None else [name for name in (getattr(info, "cell_id", None), info.raw_cell) if name]
     library_watch_of(session).of_cell(chosen.without)
-    session.record_cell(lambda record, failed: _close(session, chosen, earlier, cell, record, failed))
+    session.record_cell(lambda record, failed: _close(session, chosen, earlier, names, record, failed))
 
 
 def _close(
     session: Session,
     chosen: argparse.Namespace,
     earlier: dict[str, Lines],
-    cell: str,
+    names: list[str],
     record: runtime.Recording,
     failed: bool,
 ) -> None:
@@ -60,13 +60,14 @@ def _close(
             say(sentence)
     now = _lines(snapshot.ops)
     if chosen.diff:
-        for line in _changes(earlier.get(cell), now):
+        before = next((earlier[name] for name in names if name in earlier), None)
+        for line in _changes(before, now):
             say(line)
     elif chosen.table:
         show(grouped(snapshot))
     elif not checked:
         show(each(snapshot, session.code_line, MOST_ROWS))
-    earlier[cell] = now
+    earlier |= dict.fromkeys(names, now)  # a cell with another id and the same text is the same cell
     if checked and not failed:  # a cell that failed already shows its error
         record.expect(*chosen.expect, no_copies=chosen.no_copies, without=chosen.without)
 

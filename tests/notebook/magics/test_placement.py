@@ -247,6 +247,19 @@ def test_difference_to_the_run_before_is_shown(shell: Shell) -> None:
     ] == said
 
 
+@pytest.mark.parametrize(
+    "ids", [("one", "one"), ("one", "two"), (None, "two"), ("one", None), (None, None)], ids=lambda ids: f"{ids}"
+)
+def test_a_run_is_compared_with_the_one_before_of_the_same_id_or_text(
+    shell: Shell, ids: tuple[str | None, str | None]
+) -> None:
+    for at, cell_id in enumerate((*ids, "other")):
+        where = "with tf.device('GPU:1'): d = c * c" if cell_id == "other" else "d = c * c"
+        ran = shell.run("%%placement --diff", f"c = tf.constant({float(cell_id == 'other')})", where, cell_id=cell_id)
+
+        assert (at == 1) == (ran.out == "No change since the last run of this cell.\n")
+
+
 def test_a_device_of_a_machine_that_is_gone_is_still_told_as_simulated(shell: Shell) -> None:
     for gpus in (3, 1):
         tf.runtime.restart()

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 from nbtf import runtime
 from nbtf._counts import counted
+from nbtf._displayed import Displayed
 from nbtf._locks import computed_once
 
 NOTHING = "–"
@@ -56,7 +57,7 @@ def facts_of(source: object, *names: str) -> dict[str, Any]:
     return {name: getattr(source, name) for name in names}
 
 
-class Table:
+class Table(Displayed):
     """Rows with notes below: prints as text, displays as HTML, and provides its rows as data."""
 
     def __init__(

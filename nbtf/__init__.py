@@ -377,6 +377,10 @@ def _bundle_of(displayed: _Any) -> _Any:  # pyright: ignore[reportUnusedFunction
     return _import_module("nbtf.notebook.magics.rich_display").bundle_of(displayed)
 
 
+def _image_of(displayed: _Any) -> str | None:  # pyright: ignore[reportUnusedFunction]
+    return _import_module("nbtf.notebook.magics.rich_display").image_of(displayed)
+
+
 def _picture_of(displayed: _Any) -> str | None:  # pyright: ignore[reportUnusedFunction]
     return _import_module("nbtf.notebook.magics.rich_display").picture_of(displayed)
 

@@ -11,6 +11,12 @@ Bundle = dict[str, Any]
 _METHODS = {"text/html": "_repr_html_", "image/svg+xml": "_repr_svg_"}
 
 
+def is_in_ipython() -> bool:
+    """Returns whether a shell of IPython runs this program, as in Jupyter; marimo, Panel and Solara have none."""
+    module = sys.modules.get("IPython.core.interactiveshell")
+    return module is not None and module.InteractiveShell._instance is not None  # Solara replaces `get_ipython`
+
+
 class Displayed:
     """An object with `_repr_html_` or `_repr_svg_`, which front ends find in one bundle."""
 
@@ -37,6 +43,10 @@ class Drawn:
     def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> Any:
         """Returns the object as text, as HTML and as a picture; only as text if there is nothing to draw."""
         return sys.modules["nbtf"]._bundle_of(self)  # an indirect call: this layer must not import the views
+
+    def _repr_html_(self) -> str | None:
+        """Returns the picture as an image, which has the page's theme; None in IPython, which would store it twice."""
+        return None if is_in_ipython() else sys.modules["nbtf"]._image_of(self)
 
     def _repr_svg_(self) -> str | None:
         """Returns the object as a picture, for front ends without bundles; None if there is nothing to draw."""

@@ -74,6 +74,7 @@ class Snapshot(NamedTuple):
 
     # A tuple with names has no other base class.
     _repr_mimebundle_ = Drawn._repr_mimebundle_
+    _repr_html_ = Drawn._repr_html_
     _repr_svg_ = Drawn._repr_svg_
 
     def _repr_pretty_(self, page: Any, cycle: bool) -> None:

@@ -91,9 +91,9 @@ class Explanation(NamedTuple):
     _repr_svg_ = Drawn._repr_svg_
 
     def _repr_html_(self) -> str | None:
-        """Returns a small HTML table; None if there is a picture, because front ends prefer HTML."""
+        """Returns a small HTML table; if there is a picture, that, because front ends prefer HTML; None in IPython."""
         if self.path:
-            return None
+            return Drawn._repr_html_(self)  # pyright: ignore[reportArgumentType]  # it takes any drawn object
         import html  # imported late: it loads a table of two thousand names
 
         rows = "".join(

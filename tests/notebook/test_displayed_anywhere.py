@@ -122,7 +122,7 @@ def test_loading_neither_ipython_nor_widgets_is_needed_for_text_and_pictures() -
     )
     ran = subprocess.run([sys.executable, "-c", blocked], capture_output=True, text=True, check=False)
     assert 0 == ran.returncode, ran.stderr
-    pictures = ["['image/svg+xml', 'text/plain']"] * 3
+    pictures = ["['image/svg+xml', 'text/html', 'text/plain']"] * 3
     assert [*pictures, "['text/html', 'text/plain']"] == ran.stdout.splitlines()
 
 

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from nbtf import runtime
+from nbtf._displayed import is_in_ipython
 from nbtf._snapshots.snapshot import MemorySnapshot
 from nbtf.notebook import code_lines
 from nbtf.notebook.session import Session, session_of_shell
@@ -23,10 +24,13 @@ _SVG, _HTML, _TEXT = "image/svg+xml", "text/html", "text/plain"
 def bundle_of(displayed: Any) -> Any:
     """Returns the data by which front ends show an object: at least `text/plain`, possibly with metadata."""
     session = session_of_shell()
+    if not is_in_ipython():
+        forms = {_HTML: displayed._repr_html_(), _SVG: displayed._repr_svg_(), _TEXT: _text(displayed)}
+        return {mime: form for mime, form in forms.items() if form is not None}
     if isinstance(displayed, runtime.Recording | runtime.Snapshot):
         return _recording(displayed, session) or {_TEXT: _text(displayed)}
     if isinstance(displayed, runtime.Explanation):
-        forms = {_SVG: _decision(displayed, session), _HTML: displayed._repr_html_(), _TEXT: repr(displayed)}
+        forms = {_SVG: displayed._repr_svg_(), _HTML: displayed._repr_html_(), _TEXT: repr(displayed)}
         return {mime: form for mime, form in forms.items() if form is not None}
     view = _view(displayed, session)
     if view is None:
@@ -38,12 +42,22 @@ def bundle_of(displayed: Any) -> Any:
 
 def picture_of(displayed: Any) -> str | None:
     """Returns an object's picture as SVG, which needs no kernel; None if there is nothing to draw."""
+    still = _still(displayed)
+    return None if still is None else still._repr_svg_()
+
+
+def image_of(displayed: Any) -> str | None:
+    """Returns an object's picture as an HTML image; None if there is nothing to draw."""
+    still = _still(displayed)
+    return None if still is None else still._repr_html_()
+
+
+def _still(displayed: Any) -> Any:
+    """Returns a picture of an object; None if there is nothing to draw."""
+    session = session_of_shell()
     if isinstance(displayed, runtime.Recording | runtime.Snapshot):
-        return _timeline(displayed, session_of_shell())
-    if isinstance(displayed, runtime.Explanation):
-        return _decision(displayed, session_of_shell())
-    view = _view(displayed, None)
-    return None if view is None else view._repr_svg_()
+        return _timeline(displayed, session)
+    return _decision(displayed, session) if isinstance(displayed, runtime.Explanation) else _view(displayed, None)
 
 
 def _view(displayed: Any, session: Session | None) -> Any:
@@ -81,7 +95,7 @@ def _recording(record: runtime.Recording | runtime.Snapshot, session: Session | 
     """Returns the timeline of a recording, with a live view if possible; None if nothing ran."""
     if session is None or (view_of := _views(session)) is None:
         picture = _timeline(record, session)
-        return None if picture is None else {_SVG: picture, _TEXT: _text(record)}
+        return None if picture is None else {_SVG: picture._repr_svg_(), _TEXT: _text(record)}
     if _ran_nothing(record):
         return None
     bundle, metadata = view_of(record, session)._repr_mimebundle_()
@@ -106,16 +120,16 @@ def _views(session: Session) -> Callable[..., Any] | None:
     return view_of
 
 
-def _timeline(record: runtime.Recording | runtime.Snapshot, session: Session | None) -> str | None:
+def _timeline(record: runtime.Recording | runtime.Snapshot, session: Session | None) -> Any:
     """Returns the timeline of a recording; None if nothing ran."""
-    from nbtf.notebook.stills.schedule import timed  # imported late, as few cells draw
-    from nbtf.notebook.stills.svg import to_svg
+    from nbtf.notebook.stills.memory_pictures import Still  # imported late, as few cells draw
+    from nbtf.notebook.stills.schedule import timed
     from nbtf.notebook.stills.timeline import timeline
 
     if _ran_nothing(record):
         return None
     snapshot = record if isinstance(record, runtime.Snapshot) else record.snapshot()
-    return to_svg(timeline(timed(snapshot), code_line=_code_line(session)))
+    return Still(timeline(timed(snapshot), code_line=_code_line(session)))
 
 
 def _code_line(session: Session | None) -> Callable[[runtime.Site], str]:
@@ -123,18 +137,18 @@ def _code_line(session: Session | None) -> Callable[[runtime.Site], str]:
     return code_lines.in_file if session is None else session.code_line
 
 
-def _text(record: runtime.Recording | runtime.Snapshot) -> str:
-    return record._totals() if isinstance(record, runtime.Snapshot) else repr(record)
+def _text(displayed: Any) -> str:
+    return displayed._totals() if isinstance(displayed, runtime.Snapshot) else repr(displayed)
 
 
-def _decision(explanation: runtime.Explanation, session: Session | None) -> str | None:
+def _decision(explanation: runtime.Explanation, session: Session | None) -> Any:
     """Returns a placement's decision path; None if it was not recorded, or a session's placer decided."""
     if not explanation.path:
         return None
     from nbtf.notebook.stills.decision import decision  # imported late, as few cells draw
-    from nbtf.notebook.stills.svg import to_svg
+    from nbtf.notebook.stills.memory_pictures import Still
 
-    return to_svg(decision(explanation, code_line=_code_line(session)))
+    return Still(decision(explanation, code_line=_code_line(session)))
 
 
 def _chunks(regions: runtime.MemoryMap, session: Session | None) -> Any:

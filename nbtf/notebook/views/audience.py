@@ -8,6 +8,8 @@ from collections.abc import Callable
 from datetime import datetime
 from typing import Any
 
+from nbtf._displayed import is_in_ipython
+
 PATIENCE = 3.0
 """Seconds that a front end has, while no cell runs, to load a view and report it; it usually takes tenths."""
 
@@ -97,8 +99,7 @@ def outputs_stand_alone() -> bool:
     In Colab and VS Code, outputs are documents of their own. In marimo, Panel and Solara, no shell of IPython sends the
     picture to the page.
     """
-    interactiveshell = sys.modules.get("IPython.core.interactiveshell")
-    if interactiveshell is None:
+    if not is_in_ipython():
         return True
-    shell: Any = interactiveshell.InteractiveShell._instance  # Solara replaces `get_ipython`
-    return shell is None or "google.colab" in sys.modules or "__vsc_ipynb_file__" in shell.user_ns
+    shell: Any = sys.modules["IPython.core.interactiveshell"].InteractiveShell._instance
+    return "google.colab" in sys.modules or "__vsc_ipynb_file__" in shell.user_ns

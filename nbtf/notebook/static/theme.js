@@ -28,6 +28,9 @@ function knowsTheme() {
 // Whether the text around an element is light, so its page is dark.
 function hasLightText(root) {
   const around = root.parentElement ?? root.getRootNode().host;
-  const [red, green, blue] = getComputedStyle(around).color.match(/[\d.]+/g)?.map(Number) ?? [0, 0, 0];
+  const paint = Object.assign(document.createElement("canvas"), { width: 1, height: 1 }).getContext("2d");
+  paint.fillStyle = getComputedStyle(around).color; // in any notation, such as oklch(...)
+  paint.fillRect(0, 0, 1, 1);
+  const [red, green, blue] = paint.getImageData(0, 0, 1, 1).data;
   return 0.299 * red + 0.587 * green + 0.114 * blue > 127;
 }

@@ -373,6 +373,18 @@ def _save_opened_page(opened: _Any, path: _Any) -> None:  # pyright: ignore[repo
     _import_module("nbtf.notebook.opened_files").save_page_of(opened, path)
 
 
+def _bundle_of(displayed: _Any) -> _Any:  # pyright: ignore[reportUnusedFunction]
+    return _import_module("nbtf.notebook.magics.rich_display").bundle_of(displayed)
+
+
+def _image_of(displayed: _Any) -> str | None:  # pyright: ignore[reportUnusedFunction]
+    return _import_module("nbtf.notebook.magics.rich_display").image_of(displayed)
+
+
+def _picture_of(displayed: _Any) -> str | None:  # pyright: ignore[reportUnusedFunction]
+    return _import_module("nbtf.notebook.magics.rich_display").picture_of(displayed)
+
+
 def _in_words(result: _Any) -> str:  # pyright: ignore[reportUnusedFunction]
     return _import_module("nbtf.notebook.snapshots.what_ifs").in_words(result)
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+import os
+
 VERSION = "1.0.0"
 """nbtf's own version, which `tf.runtime.version` returns."""
 
@@ -35,5 +38,29 @@ def requirement(extra: str, folder: str = ".", source: str | None = None) -> str
 
 
 def pip_install(extra: str) -> str:
-    """Returns the command that installs nbtf with an extra, for use in a message."""
-    return f'pip install "{requirement(extra)}"' + ("" if SOURCE else ", in the folder of nbtf")
+    """Returns the command that installs nbtf with an extra, for use in a message.
+
+    It names the source of the installed package; in a checkout of the repository, its folder.
+    """
+    source = SOURCE or installed_from(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+    return f'pip install "{requirement(extra, source=source)}"' + ("" if source else ", in the folder of nbtf")
+
+
+def installed_from(folder: str) -> str:
+    """Returns where an installer found the package: an address, or `nbtf` if an index has it; empty in a checkout.
+
+    Args:
+      folder: the folder that contains the package and, if it was installed there, what the installer wrote about it.
+    """
+    about = os.path.join(folder, f"nbtf-{VERSION}.dist-info")
+    try:
+        with open(os.path.join(about, "direct_url.json"), encoding="utf-8") as file:
+            origin = json.load(file)
+    except FileNotFoundError:
+        return INDEX if os.path.isdir(about) else ""
+    except (OSError, ValueError):
+        return ""
+    if "vcs_info" not in origin:  # a file or a folder, see PEP 610
+        return str(origin["url"])
+    revision = origin["vcs_info"].get("requested_revision")
+    return f"{origin['vcs_info']['vcs']}+{origin['url']}" + (f"@{revision}" if revision else "")

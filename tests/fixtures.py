@@ -47,8 +47,8 @@ def doctest_namespace(fresh_context: Context, tmp_path_factory: pytest.TempPathF
 def fresh_context(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[Context]:
     """Gives every test and every docstring its own devices, without the caller's environment and cards.
 
-    The environment is restored afterwards. `nbtf.compat.v1` switches to graphs when it is imported, so it counts as
-    not imported unless the test's file imports it.
+    The environment is restored afterwards, and a session without the extension ends. `nbtf.compat.v1` switches to
+    graphs when it is imported, so it counts as not imported unless the test's file imports it.
     """
     monkeypatch.setattr(discovery, "real_cards", no_cards)
     if imports_tensorflow_1(request):
@@ -57,6 +57,9 @@ def fresh_context(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatc
         forget_tensorflow_1(monkeypatch)
     with patch.dict(os.environ), use_context(Context(environ={})) as context:
         yield context
+        session = sys.modules.get("nbtf.notebook.session")
+        if session is not None:
+            session.end_program_session()  # it would record the ops of the next test
 
 
 def no_cards(environ: object) -> tuple[PhysicalGPU, ...]:

@@ -73,6 +73,45 @@ def test_message_says_what_pip_takes(monkeypatch: pytest.MonkeyPatch) -> None:
     ] == said
 
 
+ORIGINS = {
+    "wheel": ({"url": "file:///tmp/nbtf.whl", "archive_info": {}}, "nbtf[lab] @ file:///tmp/nbtf.whl"),
+    "folder": ({"url": "file:///home/me/nbtf", "dir_info": {}}, "nbtf[lab] @ file:///home/me/nbtf"),
+    "git": (
+        {"url": "https://example.org/nbtf", "vcs_info": {"vcs": "git", "requested_revision": "main"}},
+        "nbtf[lab] @ git+https://example.org/nbtf@main",
+    ),
+    "git without a revision": (
+        {"url": "https://example.org/nbtf", "vcs_info": {"vcs": "git", "commit_id": "1234"}},
+        "nbtf[lab] @ git+https://example.org/nbtf",
+    ),
+    "index": (None, "nbtf[lab]"),
+}
+"""What an installer writes about a package (PEP 610), and what pip takes again."""
+
+
+@pytest.mark.skipif(bool(SOURCE), reason="nbtf has one source")
+@pytest.mark.parametrize("origin", ORIGINS)
+def test_message_of_an_installed_package_says_how_it_was_installed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, origin: str
+) -> None:
+    written, expected = ORIGINS[origin]
+    about = tmp_path / f"nbtf-{_install.VERSION}.dist-info"
+    about.mkdir()
+    if written is not None:
+        (about / "direct_url.json").write_text(json.dumps(written), encoding="utf-8")
+    monkeypatch.setattr(_install, "__file__", str(tmp_path / "nbtf" / "_install.py"))
+
+    assert f'pip install "{expected}"' == pip_install("lab")
+
+
+def test_message_of_an_installed_package_with_a_damaged_record_names_the_folder(tmp_path: Path) -> None:
+    about = tmp_path / f"nbtf-{_install.VERSION}.dist-info"
+    about.mkdir()
+    (about / "direct_url.json").write_text("{", encoding="utf-8")
+
+    assert "" == _install.installed_from(str(tmp_path))
+
+
 @pytest.mark.parametrize("path", LESSONS, ids=lambda path: f"{path.parent.name}-{path.stem}")
 def test_every_lesson_installs_nbtf_from_there(path: Path) -> None:
     cells = json.loads(path.read_text(encoding="utf-8"))["cells"]

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 from nbtf._counts import counted
 from nbtf._devices.nvml import CardProcess, CardReading
 from nbtf._devices.sizes import gib
+from nbtf._displayed import Drawn
 from nbtf._install import VERSION, pip_install
 from nbtf._runtime.inventory import DeviceInfo
 
@@ -74,8 +75,8 @@ class HostReport(NamedTuple):
     missing: str | None = None
 
 
-class ClusterLook(tuple[HostReport, ...]):
-    """The hosts of a cluster at one moment; a notebook with the extension draws them.
+class ClusterLook(tuple[HostReport, ...], Drawn):
+    """The hosts of a cluster at one moment; notebooks draw them.
 
     >>> tf.runtime.ClusterLook([])
     0 hosts, 0 workers, 0 cards.

@@ -9,6 +9,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from nbtf._counts import counted
+from nbtf._displayed import Drawn
 from nbtf._record.density import Densities
 from nbtf._record.events import Allocated, Copied, Event, Freed, OpExecuted, OpPlaced, Reason, Refused, Traced
 from nbtf._record.memory import is_scratch
@@ -69,6 +71,19 @@ class Snapshot(NamedTuple):
     traces: tuple[Traced, ...]
     library_peaks: dict[tuple[str, str], int]
     unsized: Ops
+
+    # A tuple with names has no other base class.
+    _repr_mimebundle_ = Drawn._repr_mimebundle_
+    _repr_html_ = Drawn._repr_html_
+    _repr_svg_ = Drawn._repr_svg_
+
+    def _repr_pretty_(self, page: Any, cycle: bool) -> None:
+        """Prints totals only into a page of IPython, because all events would be a long text."""
+        page.text(self._totals())
+
+    def _totals(self) -> str:
+        copies = sum(self.copies.values())
+        return f"Snapshot: {counted(self.executed, 'op')}, {counted(copies, 'copy', 'copies')}"
 
     @property
     def placed(self) -> int:

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 from nbtf._devices.base import Device
 from nbtf._devices.names import short_name
 from nbtf._devices.sites import WORDING
+from nbtf._displayed import Drawn
 from nbtf._own_name import own_name
 from nbtf._record.events import OpPlaced, Reason, Rule, Site
 from nbtf._record.recorder import Recorder
@@ -85,8 +86,14 @@ class Explanation(NamedTuple):
         """Returns the text."""
         return str(self)
 
-    def _repr_html_(self) -> str:
-        """Returns a small HTML table."""
+    # A tuple with names has no other base class.
+    _repr_mimebundle_ = Drawn._repr_mimebundle_
+    _repr_svg_ = Drawn._repr_svg_
+
+    def _repr_html_(self) -> str | None:
+        """Returns a small HTML table; if there is a picture, that, because front ends prefer HTML; None in IPython."""
+        if self.path:
+            return Drawn._repr_html_(self)  # pyright: ignore[reportArgumentType]  # it takes any drawn object
         import html  # imported late: it loads a table of two thousand names
 
         rows = "".join(

@@ -9,6 +9,7 @@ from nbtf._devices.base import Device, Label, Piece
 from nbtf._devices.bfc.report import RegionView
 from nbtf._devices.lent import LENT, LentCard
 from nbtf._devices.names import full_name, short_name, without_cuda
+from nbtf._displayed import Drawn
 from nbtf._runtime.configuration import PhysicalDevice
 from nbtf._runtime.context import CURRENT, Context
 from nbtf._runtime.kept_memory import with_holders
@@ -172,8 +173,8 @@ def _with_card(context: Context, name: str, device_type: str, physical: Any, **m
     return DeviceInfo(name, device_type, **fields, **memory)
 
 
-class MemoryMap(tuple[RegionView, ...]):
-    """A snapshot of a device's memory regions; drawn as a map in notebooks with the extension.
+class MemoryMap(tuple[RegionView, ...], Drawn):
+    """A snapshot of a device's memory regions; notebooks draw it as a map.
 
     `device` is its full name, and `limit` its memory limit in bytes.
 

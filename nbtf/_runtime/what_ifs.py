@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, TypeAlias
 
+from nbtf._displayed import Displayed, preformatted
+
 SCHEMA = "nbtf-what-if/1"
 
 Cause: TypeAlias = Literal["full", "fragmentation"]
@@ -65,7 +67,7 @@ class RefusedRequest(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class WhatIf:
+class WhatIf(Displayed):
     """The memory that a recorded program needs with other settings, found by a replay; sizes are in bytes.
 
     A program ends where a request is refused that was granted when it was recorded. The replay stops there, and the
@@ -160,3 +162,7 @@ class WhatIf:
     def __str__(self) -> str:
         """Returns the result as text, in the language that `NBTF_LANG` requests, otherwise in English."""
         return sys.modules["nbtf"]._in_words(self)  # an indirect call, because the runtime must not import the views
+
+    def _repr_html_(self) -> str:
+        """Returns the text as HTML."""
+        return preformatted(str(self))

@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
+from nbtf._displayed import Drawn
+
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
@@ -93,7 +95,7 @@ class Trace:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class MemorySnapshot:
+class MemorySnapshot(Drawn):
     """A memory snapshot, as a file contains it.
 
     Attributes:

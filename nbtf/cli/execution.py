@@ -171,13 +171,12 @@ class _Cells:
     """The notebook's cells in the client that executes them; the first cell is for code outside the notebook."""
 
     def __init__(self, notebook: Any, conditions: Conditions) -> None:
-        from nbclient import NotebookClient
-
         v4: Any = importlib.import_module("nbformat.v4")  # nbformat has no type annotations
         self._copy: Any = v4.new_notebook(cells=[v4.new_code_cell(), *map(_copied(v4), code_cells(notebook))])
         self._replies: dict[int, Any] = {}
+        self._unreadable: list[str] = []
         self._conditions = conditions
-        self.client: Any = NotebookClient(
+        self.client: Any = _client_class(self._unreadable)(
             self._copy,
             km=kernel(conditions.kernel),
             allow_errors=True,
@@ -243,6 +242,8 @@ class _Cells:
                 run.placements += json.loads(data[PLACED])
             else:
                 outputs.append(output)
+        run.broken += self._unreadable
+        self._unreadable.clear()
         run.outputs = joined_streams(outputs) if self._conditions.joined_streams else joined_neighbours(outputs)
 
     async def metadata(self) -> Any:
@@ -252,6 +253,25 @@ class _Cells:
             self._copy.metadata["language_info"] = reply["content"]["language_info"]
         self.client.set_widgets_metadata()
         return self._copy.metadata
+
+
+def _client_class(unreadable: list[str]) -> Any:
+    """Returns a class of nbclient's that skips messages it cannot read, and describes them in a list.
+
+    Otherwise such a message ends the task that reads outputs. If the cell then reaches its time limit, nbclient ignores
+    the error of that task, and asyncio prints a traceback.
+    """
+    from nbclient import NotebookClient
+
+    class Client(NotebookClient):
+        def process_message(self, msg: Any, cell: Any, cell_index: int) -> Any:
+            try:
+                return super().process_message(msg, cell, cell_index)
+            except (LookupError, TypeError, ValueError, AttributeError) as error:
+                unreadable.append(f"unreadable message {msg.get('msg_type')!r}: {type(error).__name__}: {error}")
+                return None
+
+    return Client
 
 
 def _copied(v4: Any) -> Callable[[tuple[int, Any]], Any]:

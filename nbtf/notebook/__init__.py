@@ -8,14 +8,41 @@ from typing import Any
 
 from nbtf.notebook.session import SESSIONS as _SESSIONS
 from nbtf.notebook.session import Session as _Session
+from nbtf.notebook.session import end_program_session as _end_program_session
 
 if _typing.TYPE_CHECKING:
+    from nbtf.notebook.magics.functions import check as check
+    from nbtf.notebook.magics.functions import cluster as cluster
+    from nbtf.notebook.magics.functions import device as device
+    from nbtf.notebook.magics.functions import device_block as device_block
+    from nbtf.notebook.magics.functions import devices as devices
+    from nbtf.notebook.magics.functions import explain as explain
+    from nbtf.notebook.magics.functions import gpu_memory as gpu_memory
+    from nbtf.notebook.magics.functions import gpu_memory_block as gpu_memory_block
+    from nbtf.notebook.magics.functions import needs as needs
+    from nbtf.notebook.magics.functions import placement as placement
+    from nbtf.notebook.magics.functions import placement_log as placement_log
     from nbtf.notebook.stills.device_map import device_picture as device_picture
     from nbtf.notebook.stills.memory_pictures import memory_picture as memory_picture
     from nbtf.notebook.views.page import save_page as save_page
     from nbtf.notebook.views.recording_view import RecordingView as RecordingView
     from nbtf.notebook.views.widgets import DeviceMap as DeviceMap
     from nbtf.notebook.views.widgets import MemoryView as MemoryView
+
+_FUNCTIONS = (
+    "check",
+    "cluster",
+    "device",
+    "device_block",
+    "devices",
+    "explain",
+    "gpu_memory",
+    "gpu_memory_block",
+    "needs",
+    "placement",
+    "placement_log",
+)
+"""The functions that do what magics do."""
 
 _LATE = {  # loaded on first use: views need anywidget, and few programs draw
     "DeviceMap": "nbtf.notebook.views.widgets",
@@ -24,15 +51,27 @@ _LATE = {  # loaded on first use: views need anywidget, and few programs draw
     "device_picture": "nbtf.notebook.stills.device_map",
     "memory_picture": "nbtf.notebook.stills.memory_pictures",
     "save_page": "nbtf.notebook.views.page",
+    **dict.fromkeys(_FUNCTIONS, "nbtf.notebook.magics.functions"),
 }
 
 __all__ = [
     "DeviceMap",
     "MemoryView",
     "RecordingView",
+    "check",
+    "cluster",
+    "device",
+    "device_block",
     "device_picture",
+    "devices",
+    "explain",
+    "gpu_memory",
+    "gpu_memory_block",
     "load_ipython_extension",
     "memory_picture",
+    "needs",
+    "placement",
+    "placement_log",
     "save_page",
     "unload_ipython_extension",
 ]
@@ -59,12 +98,13 @@ def load_ipython_extension(shell: Any) -> None:
     default device: CPU:0 (was auto)
     """
     # Imported late: IPython may be missing when tf.notebook is only inspected.
-    from nbtf.notebook.magics.register import add_magics
+    from nbtf.notebook.magics.register import add_extension
 
+    _end_program_session()  # this session takes its place
     if shell not in _SESSIONS:
         session = _SESSIONS[shell] = _Session(shell)
         session.start()
-        add_magics(session)
+        add_extension(session)
 
 
 def unload_ipython_extension(shell: Any) -> None:

@@ -1,4 +1,4 @@
-"""Which state lasts from `%load_ext nbtf` to `%unload_ext nbtf`, and which for one cell?"""
+"""Which state lasts from `%load_ext nbtf` to `%unload_ext nbtf`, or as long as a program, and which for one cell?"""
 
 from __future__ import annotations
 
@@ -6,7 +6,10 @@ import re
 import sys
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from importlib import import_module
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
@@ -16,6 +19,7 @@ from nbtf._runtime.context import CURRENT
 from nbtf.errors import OpError
 from nbtf.notebook.card_use import CardUses
 from nbtf.notebook.hooks import CellHooks, fail_cell
+from nbtf.notebook.program_shell import ProgramShell
 
 if TYPE_CHECKING:
     from nbtf.notebook.library_watch import LibraryWatch
@@ -54,6 +58,7 @@ class Session:
         self._running: list[Any] = []
         self._endings: list[tuple[Any, Ending]] = []
         self.magic_words: dict[str, tuple[str, ...]] = {}  # completions for each of our magics
+        self.magics: dict[str, Any] = {}  # what each of our magics does, for its function form
         self.cell_devices: list[str | None] = []
         self.began = 0.0  # seconds since the epoch
         self._code_names: dict[str, str] = {}  # names of cells by the file name of their code; see _keep_code_name
@@ -111,6 +116,24 @@ class Session:
     def at_end_of_cell(self, ending: Ending) -> None:
         """Registers an action for the end of the innermost cell; it also runs after an error or an interrupt."""
         self._endings.append((self.cell, ending))
+
+    @contextmanager
+    def block(self, name: str) -> Generator[None]:
+        """Treats a block as a cell: actions registered for the end of the cell run at the end of the block.
+
+        Args:
+          name: identifies the block, as its source identifies a cell.
+        """
+        info, failed = SimpleNamespace(raw_cell=name), True
+        self._running.append(info)
+        try:
+            yield
+            failed = False
+        finally:
+            self._running.remove(info)
+            for ending in self._undo_all(lambda cell: cell is info):
+                if ending.closing is not None:
+                    ending.closing(failed)
 
     def record_cell(self, closing: Callable[[runtime.Recording, bool], object]) -> None:
         """Records the rest of the innermost cell; `closing` receives the recording, and whether the cell failed."""
@@ -238,6 +261,40 @@ SESSIONS: WeakKeyDictionary[Any, Session] = WeakKeyDictionary()
 """The session of each shell that has loaded the extension."""
 
 
+_PROGRAM = ProgramShell()
+
+
+def session_of_shell() -> Session | None:
+    """Returns the session of IPython's shell; None if it has not loaded the extension, or IPython is not running."""
+    get_ipython: Callable[[], Any] = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)
+    shell = get_ipython()
+    return None if shell is None else SESSIONS.get(shell)
+
+
+def current_session() -> Session:
+    """Returns the session of IPython's shell; without the extension, the program's own, which then starts to record."""
+    session = session_of_shell() or SESSIONS.get(_PROGRAM)
+    if session is None:
+        session = SESSIONS[_PROGRAM] = Session(_PROGRAM)
+        session.start()
+    return session
+
+
+def end_program_session() -> None:
+    """Ends the session of a program without the extension, if there is one."""
+    session = SESSIONS.pop(_PROGRAM, None)
+    if session is not None:
+        session.stop()
+
+
 def say(text: str) -> None:
     """Prints a line into the output of the cell."""
     sys.stdout.write(f"{text}\n")
+
+
+def show(value: object) -> None:
+    """Displays a value in the output of the cell; a program without IPython prints it."""
+    if session_of_shell() is None:
+        say(repr(value))
+    else:
+        import_module("IPython.display").display(value)

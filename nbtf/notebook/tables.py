@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 from nbtf import runtime
 from nbtf._counts import counted
+from nbtf._displayed import Displayed, is_in_ipython
 from nbtf._locks import computed_once
 
 NOTHING = "–"
@@ -56,7 +57,7 @@ def facts_of(source: object, *names: str) -> dict[str, Any]:
     return {name: getattr(source, name) for name in names}
 
 
-class Table:
+class Table(Displayed):
     """Rows with notes below: prints as text, displays as HTML, and provides its rows as data."""
 
     def __init__(
@@ -179,8 +180,12 @@ def _cell(value: str, column: Column) -> str:
 
 
 def _side(column: Column) -> str:
-    """Returns the style of a column's cells: numbers stay with their units; JupyterLab aligns all to the right."""
-    return f' style="{"white-space:nowrap" if column.number else "text-align:left"}"'
+    """Returns the style of a column's cells: numbers stay with their units; JupyterLab aligns all to the right.
+
+    Pages of other front ends leave no space between cells.
+    """
+    space = "" if is_in_ipython() else ";padding:2px 8px"
+    return f' style="{"white-space:nowrap" if column.number else "text-align:left"}{space}"'
 
 
 def display_width(value: str) -> int:

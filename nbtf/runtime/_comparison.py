@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from nbtf._counts import counted
 from nbtf._devices.names import short_name
+from nbtf._displayed import Displayed, preformatted
 from nbtf._record.alignment import Line, OpChange, changes_of_ops, copies_by_line
 from nbtf._runtime.arguments import unexpected
 from nbtf._runtime.expectations import exact
@@ -78,6 +79,12 @@ class RecordingDifference(NamedTuple):
         lines = [_op_in_words(change) for change in self.ops]
         lines += [_copies_in_words(change) for change in self.copies]
         return lines + [_memory_in_words(change) for change in self.memory]
+
+    _repr_mimebundle_ = Displayed._repr_mimebundle_  # a tuple with names has no other base class
+
+    def _repr_html_(self) -> str:
+        """Returns the differences and notes as HTML, one on each line."""
+        return preformatted("\n".join([*(self.in_words() or ["No differences."]), *self.notes]))
 
 
 def compare_recordings(

@@ -11,13 +11,14 @@ from typing import Any, NoReturn, SupportsIndex
 
 from nbtf._devices.names import short_name
 from nbtf._devices.sites import WORDING
+from nbtf._displayed import Drawn
 from nbtf._frameworks import library_name
 from nbtf._record.events import Copied, Event, OpPlaced, Traced
 from nbtf._record.recorder import Recorder, Snapshot
 from nbtf._runtime.expectations import MemoryUse, check_memory, check_placement
 
 
-class RecordedEvents:
+class RecordedEvents(Drawn):
     """The events of a recording and the checks of them."""
 
     _recorder: Recorder

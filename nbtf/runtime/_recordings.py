@@ -87,7 +87,7 @@ class Recording(RecordedEvents):
     def __repr__(self) -> str:
         """Returns the number of recorded events; if there are none, also the libraries that were not recorded.
 
-        A notebook with the extension draws a timeline instead.
+        A notebook draws a timeline instead.
         """
         totals = self._recorder.snapshot(0)
         ops, copies = totals.executed, sum(totals.copies.values())

@@ -15,6 +15,7 @@ from nbtf._runtime.placement import KINDS
 from nbtf.notebook.holders import table
 from nbtf.notebook.magics.export import FIELDS, SCHEMA
 from tests.notebook.conftest import ENOUGH, Shell
+from tests.notebook.magics.test_functions import TEXTS, function_name
 
 GITHUB = Path(__file__).parents[2] / ".github"
 MAGICS = (GITHUB / "MAGICS.md").read_text(encoding="utf-8")
@@ -104,3 +105,9 @@ def test_fields_of_the_export_are_those_of_the_page() -> None:
 
     assert sorted(FIELDS) == sorted(rows)
     assert f"`{SCHEMA}`" in EVENTS
+
+
+def test_page_has_the_function_of_each_magic() -> None:
+    table_rows = re.findall(r"^\| `(%+\w+)[^`]*` \| `(?:with |if )?tf\.notebook\.(\w+)\(", MAGICS, re.MULTILINE)
+
+    assert {magic: function_name(magic) for magic in TEXTS} == dict(table_rows)

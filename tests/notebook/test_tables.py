@@ -186,10 +186,10 @@ def test_html_has_no_script_or_id_and_no_style_but_that_of_columns(shell: Shell)
 def test_texts_stand_on_the_left_and_numbers_on_the_right_also_in_html() -> None:
     columns = [Column("op", "op"), Column("count", "count", number=True)]
 
-    assert (
-        '<tr><td style="text-align:left">Add</td><td style="white-space:nowrap">2</td></tr>'
-        in Table(columns, [{"op": "Add", "count": 2}])._repr_html_()
-    )
+    shown = Table(columns, [{"op": "Add", "count": 2}])._repr_html_()
+
+    assert '<td style="text-align:left;padding:2px 8px">Add</td>' in shown
+    assert '<td style="white-space:nowrap;padding:2px 8px">2</td>' in shown
 
 
 def test_sizes_are_numbers() -> None:

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from itertools import groupby
 
 from nbtf._devices.bfc.report import ChunkView, RegionView
+from nbtf._displayed import Displayed
 from nbtf._error_texts.bfc_dump import Dump, DumpChunk
 from nbtf._error_texts.recognition import Explanation
 from nbtf.notebook.error_reports.text import report
@@ -20,7 +21,7 @@ _PARTS = 1200
 """Smaller chunks than this part of the memory are drawn together with their neighbours in the same state."""
 
 
-class ErrorReport:
+class ErrorReport(Displayed):
     """An explanation of an error text.
 
     Attributes:

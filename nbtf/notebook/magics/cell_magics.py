@@ -9,17 +9,31 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from importlib import import_module
-from typing import Any
-
-from IPython.core.error import UsageError
+from typing import Any, NamedTuple
 
 from nbtf.notebook.magics.call_site import is_value_dropped
 from nbtf.notebook.magics.options import Options, before_comment
 from nbtf.notebook.session import Session
+from nbtf.notebook.usage_error import UsageError
 
 Begin = Callable[[Any], object]
 Take = Callable[[Any, str], object]
 Takes = Callable[[str], bool]
+
+
+class CellMagic(NamedTuple):
+    """The options and the actions of a cell magic; see `CellMagics.add`."""
+
+    options: Options
+    begin: Begin
+    take: tuple[Takes, Take] | None
+
+
+class LineMagic(NamedTuple):
+    """The options of a line magic; `answer` returns the value of the line for them."""
+
+    options: Options
+    answer: Callable[[Any], object]
 
 
 class CellMagics:
@@ -61,6 +75,7 @@ class CellMagics:
             begin(chosen)
             return None
 
+        self._session.magics[options.prog] = CellMagic(options, begin, take)
         self._names.append(name)
         if take is not None:
             self._taking[name] = take[0]
@@ -125,4 +140,5 @@ def add_line_magic(session: Session, name: str, options: Options, answer: Callab
             show(value)
         return value
 
+    session.magics[options.prog] = LineMagic(options, answer)
     _register(session, options, magic, "line", name)

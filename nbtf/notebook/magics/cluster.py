@@ -6,14 +6,13 @@ import argparse
 from collections.abc import Mapping
 from typing import Any
 
-from IPython.core.error import UsageError
-
 from nbtf import config, distribute, errors, runtime
 from nbtf._counts import counted
 from nbtf.notebook.magics.cell_magics import add_line_magic
 from nbtf.notebook.magics.options import options_of
 from nbtf.notebook.session import Session, say
 from nbtf.notebook.tables import Column, Table, sizes, texts
+from nbtf.notebook.usage_error import UsageError
 
 _NUMBERS = ("worker", "gpus", "chief", "ps")
 _TEXTS = ("model", "memory")

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from IPython.core.error import UsageError
-
 from nbtf import errors, runtime
 from nbtf.notebook.memory_table import percent, share_of
 from nbtf.notebook.session import Session
 from nbtf.notebook.tables import Column, Table, sizes, texts
+from nbtf.notebook.usage_error import UsageError
 
 CARDS = (
     *texts("host", "device", "kind", "model"),

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from IPython.core.error import UsageError
-
 from nbtf import runtime
 from nbtf.notebook.session import Session
 from nbtf.notebook.tables import Column, Table, size
+from nbtf.notebook.usage_error import UsageError
 
 COLUMNS = Column("part", "planned by XLA"), Column("nbytes", "bytes", size, number=True)
 PLANNED = (

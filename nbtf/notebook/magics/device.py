@@ -5,10 +5,9 @@ from __future__ import annotations
 import html
 from typing import Any
 
-from IPython.core.error import UsageError
-
 from nbtf import runtime
 from nbtf._counts import counted
+from nbtf._displayed import Displayed
 from nbtf.notebook.device_names import AUTO, full_name, label, require, short
 from nbtf.notebook.library_watch import library_watch_of
 from nbtf.notebook.magics.cell_magics import CellMagics, add_line_magic
@@ -16,6 +15,7 @@ from nbtf.notebook.magics.library_devices import also_on, library_names
 from nbtf.notebook.magics.options import options_of
 from nbtf.notebook.magics.placement_log import Printer
 from nbtf.notebook.session import Ending, Session, Undo, say
+from nbtf.notebook.usage_error import UsageError
 
 
 def add_device_magics(session: Session, cells: CellMagics, printer: Printer) -> None:
@@ -91,7 +91,7 @@ def _summary(record: runtime.Recording) -> str:
 # %device
 
 
-class CurrentDevice:
+class CurrentDevice(Displayed):
     """The device for ops outside any `with tf.device`, and the reason."""
 
     def __init__(self, name: str, reason: str, naming: str | None = None) -> None:

@@ -6,14 +6,13 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from IPython.core.error import UsageError
-
 from nbtf._counts import counted
 from nbtf.notebook.device_table import logical, physical
 from nbtf.notebook.magics.cell_magics import add_line_magic
 from nbtf.notebook.magics.cluster_look import cards, look_of, picture
 from nbtf.notebook.magics.options import options_of
 from nbtf.notebook.session import Session, say
+from nbtf.notebook.usage_error import UsageError
 from nbtf.notebook.views.live import live
 
 

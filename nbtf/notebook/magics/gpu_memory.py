@@ -7,11 +7,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from IPython.core.error import UsageError
-
 from nbtf import config, runtime
 from nbtf.notebook.device_names import full_name, require, short
-from nbtf.notebook.error_reports.out_of_memory import add_out_of_memory_reports
 from nbtf.notebook.holders.table import build_table, forget
 from nbtf.notebook.magics.cell_magics import CellMagics, add_line_magic, has_option
 from nbtf.notebook.magics.cluster_look import cards, holders, look_of
@@ -20,12 +17,12 @@ from nbtf.notebook.magics.options import options_of
 from nbtf.notebook.magics.predict import PREDICTION, predicted
 from nbtf.notebook.memory_table import gpus_named, table
 from nbtf.notebook.session import Session, say
+from nbtf.notebook.usage_error import UsageError
 from nbtf.notebook.views.live import live
 
 
 def add_memory_magics(session: Session, cells: CellMagics) -> None:
     """Adds both magics."""
-    add_out_of_memory_reports(session)
     now = options_of("%gpu_memory", spec=full_name)
     add_line_magic(session, "gpu_memory", now, lambda chosen: _of_cluster_or_here(session, chosen))
 

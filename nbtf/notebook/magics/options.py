@@ -8,11 +8,10 @@ from collections.abc import Callable, Iterable
 from difflib import get_close_matches
 from typing import Any, NoReturn
 
-from IPython.core.error import UsageError
-
 from nbtf._arguments import add_arguments, in_one_text
 from nbtf._own_files import own_json
 from nbtf.notebook.session import say
+from nbtf.notebook.usage_error import UsageError
 
 _LIKE = 0.7
 """Similarity, from 0 to 1, at which one word may have been meant as another: `who` and `--who` have 0.75."""
@@ -62,6 +61,10 @@ class Options(argparse.ArgumentParser):
             words = _words(line)
         except ValueError as error:
             self.error(f"{error} in {line.strip()!r}")
+        return self.read_words(words)
+
+    def read_words(self, words: list[str]) -> argparse.Namespace | None:
+        """Returns the options of the words of a line; see `read`."""
         if {"-h", "--help"} & set(words):
             say(self.format_help().rstrip())
             return None

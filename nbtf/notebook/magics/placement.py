@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections import Counter
-from collections.abc import Callable, Mapping
-
-from IPython import display
+from collections.abc import Mapping
 
 from nbtf import runtime
 from nbtf.notebook.device_names import label
@@ -14,13 +12,11 @@ from nbtf.notebook.library_watch import library_watch_of
 from nbtf.notebook.magics.cell_magics import CellMagics
 from nbtf.notebook.magics.options import options_of
 from nbtf.notebook.magics.placement_log import each, grouped
-from nbtf.notebook.session import Session, say
-from nbtf.notebook.tables import MOST_ROWS, Table
+from nbtf.notebook.session import Session, say, show
+from nbtf.notebook.tables import MOST_ROWS
 from nbtf.notebook.views.steps import reason_in_words
 
 Lines = Counter[str]
-
-show: Callable[[Table], object] = getattr(display, "display")  # noqa: B009  # it has no type annotations
 
 
 def add_placement_magic(session: Session, cells: CellMagics) -> None:

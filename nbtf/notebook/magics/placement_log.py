@@ -9,8 +9,6 @@ from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
-from IPython.core.error import UsageError
-
 from nbtf import debugging, runtime
 from nbtf._counts import counted
 from nbtf._runtime.placement import is_view, op_matches
@@ -23,6 +21,7 @@ from nbtf.notebook.magics.export import FORMATS, RECORDING, exported
 from nbtf.notebook.magics.options import options_of
 from nbtf.notebook.session import Ending, Session, Undo, say
 from nbtf.notebook.tables import MOST_ROWS, Column, Table, sizes, texts
+from nbtf.notebook.usage_error import UsageError
 from nbtf.notebook.views.steps import reason_in_words
 
 ACTIONS = ("on", "off", "show", "clear", "table", "export", "watch", "unwatch")

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import re
 from importlib.util import find_spec
-from typing import Any
-
-from IPython.core.error import UsageError
+from typing import TYPE_CHECKING, Any
 
 from nbtf._counts import counted
 from nbtf._frameworks.torch.prediction.asking import PredictionError, ask, read_batches, read_cards
 from nbtf.notebook.magics.options import typed
-from nbtf.notebook.prediction.report import Prediction
 from nbtf.notebook.session import Session, say
+from nbtf.notebook.usage_error import UsageError
+
+if TYPE_CHECKING:
+    from nbtf.notebook.prediction.report import Prediction
 
 _QUESTION = re.compile(r"^\s*%%gpu_memory\s.*--predict")
 
@@ -29,6 +30,10 @@ def predicted(session: Session, chosen: Any, body: str) -> Prediction:
       chosen: the card, the batch sizes, and a memory snapshot to compare with, if any.
       body: the cell without its first line.
     """
+    from nbtf.notebook.prediction.report import (
+        Prediction,
+    )  # imported late: it needs IPython, and few cells are predicted
+
     if find_spec("torch") is None:
         raise UsageError("%%gpu_memory --predict: needs PyTorch, which is not installed.")
     history = session.shell.history_manager.input_hist_raw

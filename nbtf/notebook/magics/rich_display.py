@@ -1,6 +1,7 @@
-"""How does a notebook show a recording, a memory map, and the explanation of a placement?
+"""How does a front end show a recording, a snapshot, a memory map, and the explanation of a placement?
 
-As pictures, which a saved notebook keeps. The picture of a recording becomes a live view if a kernel answers.
+As pictures, which a saved notebook keeps. After `%load_ext nbtf`, the picture of a recording becomes a live view if a
+kernel answers.
 """
 
 from __future__ import annotations
@@ -9,9 +10,10 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from nbtf import runtime
-from nbtf._counts import counted
+from nbtf._displayed import is_in_ipython
 from nbtf._snapshots.snapshot import MemorySnapshot
-from nbtf.notebook.session import Session
+from nbtf.notebook import code_lines
+from nbtf.notebook.session import Session, session_of_shell
 
 if TYPE_CHECKING:
     from nbtf.notebook.opened_files import OpenedFile
@@ -19,58 +21,59 @@ if TYPE_CHECKING:
 _SVG, _HTML, _TEXT = "image/svg+xml", "text/html", "text/plain"
 
 
-def add_rich_display(session: Session) -> None:
-    """Makes the shell draw such results until the session stops; the previous formatters are then restored."""
-    for subject in (runtime.Recording, runtime.Snapshot):
-        _draw(session, "", subject, lambda record: _recording(record, session))
-    _draw(session, "", MemorySnapshot, lambda snapshot: _bundle(_snapshot(snapshot, session)))
-    _draw(session, "", runtime.OpenedRecording, lambda record: _bundle(_opened_recording(record, session)))
-    printer: Any = _print_counts
-    _draw(session, _TEXT, runtime.Snapshot, printer)
-    _draw(session, _SVG, runtime.Explanation, lambda explanation: _decision(explanation, session))
-    _draw(session, _SVG, runtime.MemoryMap, lambda regions: _chunks(regions, session))
-    _draw(session, _SVG, runtime.ClusterLook, _hosts)
-    # Front ends prefer HTML if there are both.
-    _draw(session, _HTML, runtime.Explanation, lambda explanation: None if explanation.path else _table(explanation))
+def bundle_of(displayed: Any) -> Any:
+    """Returns the data by which front ends show an object: at least `text/plain`, possibly with metadata."""
+    session = session_of_shell()
+    if not is_in_ipython():
+        forms = {_HTML: displayed._repr_html_(), _SVG: displayed._repr_svg_(), _TEXT: _text(displayed)}
+        return {mime: form for mime, form in forms.items() if form is not None}
+    if isinstance(displayed, runtime.Recording | runtime.Snapshot):
+        return _recording(displayed, session) or {_TEXT: _text(displayed)}
+    if isinstance(displayed, runtime.Explanation):
+        forms = {_SVG: displayed._repr_svg_(), _HTML: displayed._repr_html_(), _TEXT: repr(displayed)}
+        return {mime: form for mime, form in forms.items() if form is not None}
+    view = _view(displayed, session)
+    if view is None:
+        return {_TEXT: repr(displayed)}
+    if isinstance(displayed, runtime.MemoryMap | runtime.ClusterLook):  # as HTML, the picture would be stored twice
+        return {_SVG: view._repr_svg_(), _TEXT: repr(displayed)}
+    return view._repr_mimebundle_()
 
 
-def _draw(session: Session, mime: str, subject: type[Any], draw: Callable[[Any], Any]) -> None:
-    """Registers a drawing function for a class; without a MIME type, it returns the data of several types."""
-    display = session.shell.display_formatter
-    formatter = display.formatters[mime] if mime else display.mimebundle_formatter
-    previous = formatter.for_type(subject, draw)
-
-    def undo() -> None:
-        if previous is None:
-            formatter.pop(subject, None)
-        else:
-            formatter.for_type(subject, previous)
-
-    session.on_stop(undo)
+def picture_of(displayed: Any) -> str | None:
+    """Returns an object's picture as SVG, which needs no kernel; None if there is nothing to draw."""
+    still = _still(displayed)
+    return None if still is None else still._repr_svg_()
 
 
-def _recording(record: runtime.Recording | runtime.Snapshot, session: Session) -> Any:
-    """Returns the timeline of a recording, with a live view if possible; None if nothing ran."""
-    snapshot = record if isinstance(record, runtime.Snapshot) else record.snapshot(0)
-    if not snapshot.executed and not snapshot.copies:
-        return None
-    view_of = _views(session)
-    return _timeline(record, session) if view_of is None else view_of(record, session)._repr_mimebundle_()
+def image_of(displayed: Any) -> str | None:
+    """Returns an object's picture as an HTML image; None if there is nothing to draw."""
+    still = _still(displayed)
+    return None if still is None else still._repr_html_()
 
 
-def _snapshot(snapshot: MemorySnapshot, session: Session) -> Any:
-    from nbtf.notebook.opened_files import Options, SnapshotFile  # imported late, as few cells draw
-
-    return view_of_file(SnapshotFile(snapshot, Options()), session)
-
-
-def _opened_recording(record: runtime.OpenedRecording, session: Session) -> Any:
-    from nbtf.notebook.opened_files import RECORDING, RecordingFile  # imported late, as few cells draw
-
-    return view_of_file(RecordingFile(record, RECORDING), session)
+def _still(displayed: Any) -> Any:
+    """Returns a picture of an object; None if there is nothing to draw."""
+    session = session_of_shell()
+    if isinstance(displayed, runtime.Recording | runtime.Snapshot):
+        return _timeline(displayed, session)
+    return _decision(displayed, session) if isinstance(displayed, runtime.Explanation) else _view(displayed, None)
 
 
-def view_of_file(opened: OpenedFile, session: Session) -> Any:
+def _view(displayed: Any, session: Session | None) -> Any:
+    """Returns the view or the picture of an object; None if there is nothing to draw."""
+    if isinstance(displayed, runtime.OpenedRecording):
+        from nbtf.notebook.opened_files import RECORDING, RecordingFile  # imported late, as few cells draw
+
+        return view_of_file(RecordingFile(displayed, RECORDING), session)
+    if isinstance(displayed, MemorySnapshot):
+        from nbtf.notebook.opened_files import Options, SnapshotFile  # imported late, as few cells draw
+
+        return view_of_file(SnapshotFile(displayed, Options()), session)
+    return _hosts(displayed) if isinstance(displayed, runtime.ClusterLook) else _chunks(displayed, session)
+
+
+def view_of_file(opened: OpenedFile, session: Session | None) -> Any:
     """Returns a file's views if a kernel and widgets make them possible, otherwise its picture.
 
     None if there is nothing to draw.
@@ -81,20 +84,27 @@ def view_of_file(opened: OpenedFile, session: Session) -> Any:
         picture = opened.picture()
     except ValueError:
         return None
-    if _views(session) is None:
+    if session is None or _views(session) is None:
         return Still(picture)
     from nbtf.notebook.views.scene_view import view_of_scene
 
     return view_of_scene(session, opened.scene, picture, "\n".join(opened.summary()))
 
 
-def _bundle(view: Any) -> Any:
-    """Returns the data by which a front end shows an object."""
-    if view is None:
+def _recording(record: runtime.Recording | runtime.Snapshot, session: Session | None) -> Any:
+    """Returns the timeline of a recording, with a live view if possible; None if nothing ran."""
+    if session is None or (view_of := _views(session)) is None:
+        picture = _timeline(record, session)
+        return None if picture is None else {_SVG: picture._repr_svg_(), _TEXT: _text(record)}
+    if _ran_nothing(record):
         return None
-    if hasattr(view, "_repr_mimebundle_"):
-        return view._repr_mimebundle_()
-    return {_SVG: view._repr_svg_(), _HTML: view._repr_html_(), _TEXT: repr(view)}
+    bundle, metadata = view_of(record, session)._repr_mimebundle_()
+    return bundle | {_TEXT: _text(record)}, metadata
+
+
+def _ran_nothing(record: runtime.Recording | runtime.Snapshot) -> bool:
+    totals = record if isinstance(record, runtime.Snapshot) else record.snapshot(0)
+    return not totals.executed and not totals.copies
 
 
 def _views(session: Session) -> Callable[..., Any] | None:
@@ -110,44 +120,48 @@ def _views(session: Session) -> Callable[..., Any] | None:
     return view_of
 
 
-def _timeline(record: runtime.Recording | runtime.Snapshot, session: Session) -> dict[str, str]:
-    from nbtf.notebook.stills.schedule import timed  # imported late, as few cells draw
-    from nbtf.notebook.stills.svg import to_svg
+def _timeline(record: runtime.Recording | runtime.Snapshot, session: Session | None) -> Any:
+    """Returns the timeline of a recording; None if nothing ran."""
+    from nbtf.notebook.stills.memory_pictures import Still  # imported late, as few cells draw
+    from nbtf.notebook.stills.schedule import timed
     from nbtf.notebook.stills.timeline import timeline
 
+    if _ran_nothing(record):
+        return None
     snapshot = record if isinstance(record, runtime.Snapshot) else record.snapshot()
-    return {_SVG: to_svg(timeline(timed(snapshot), code_line=session.code_line))}
+    return Still(timeline(timed(snapshot), code_line=_code_line(session)))
 
 
-def _print_counts(snapshot: runtime.Snapshot, page: Any, _: bool) -> None:
-    """Prints totals only, because all events would be a long text."""
-    ops, copies = snapshot.executed, sum(snapshot.copies.values())
-    page.text(f"Snapshot: {counted(ops, 'op')}, {counted(copies, 'copy', 'copies')}")
+def _code_line(session: Session | None) -> Callable[[runtime.Site], str]:
+    """Returns the function that describes code lines: in a notebook with the extension, by the number of the cell."""
+    return code_lines.in_file if session is None else session.code_line
 
 
-def _decision(explanation: runtime.Explanation, session: Session) -> str | None:
+def _text(displayed: Any) -> str:
+    return displayed._totals() if isinstance(displayed, runtime.Snapshot) else repr(displayed)
+
+
+def _decision(explanation: runtime.Explanation, session: Session | None) -> Any:
     """Returns a placement's decision path; None if it was not recorded, or a session's placer decided."""
+    if not explanation.path:
+        return None
     from nbtf.notebook.stills.decision import decision  # imported late, as few cells draw
-    from nbtf.notebook.stills.svg import to_svg
+    from nbtf.notebook.stills.memory_pictures import Still
 
-    return to_svg(decision(explanation, code_line=session.code_line)) if explanation.path else None
+    return Still(decision(explanation, code_line=_code_line(session)))
 
 
-def _chunks(regions: runtime.MemoryMap, session: Session) -> str | None:
+def _chunks(regions: runtime.MemoryMap, session: Session | None) -> Any:
     """Returns a picture of a device's chunks; None if it has allocated nothing."""
     from nbtf.notebook.stills.memory_pictures import picture_of_map  # imported late, as few cells draw
 
-    return picture_of_map(regions, session)._repr_svg_() if regions else None
+    return picture_of_map(regions, session) if regions else None
 
 
-def _hosts(look: runtime.ClusterLook) -> str | None:
+def _hosts(look: runtime.ClusterLook) -> Any:
     """Returns a picture of the cards by host; None if there are none."""
     from nbtf.notebook.stills.cluster_map import cluster_map  # imported late, as few cells draw
-    from nbtf.notebook.stills.svg import to_svg
+    from nbtf.notebook.stills.memory_pictures import Still
 
     drawn = cluster_map(look)
-    return None if drawn is None else to_svg(drawn)
-
-
-def _table(explanation: runtime.Explanation) -> str:
-    return explanation._repr_html_()
+    return None if drawn is None else Still(drawn)

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from nbtf._counts import counted
+from nbtf._displayed import Displayed
 from nbtf.notebook.prediction import comparison_report
 from nbtf.notebook.tables import Column, Table, sizes, texts
 from nbtf.runtime import exact
@@ -40,7 +41,7 @@ MODELLED = (
 )
 
 
-class Prediction:
+class Prediction(Displayed):
     """A prediction: prints as text, displays as HTML, and returns its figures as data."""
 
     def __init__(self, answer: Mapping[str, Any], program: str) -> None:

@@ -72,18 +72,23 @@ function takeFocus(event) {
 
 // Notebook 7 handles keys before they reach the view, which therefore cannot stop them; the attribute on the focused element does.
 function suppressShortcuts(event) {
-  const isInView = event.target.closest?.(`[${KEEPS_KEYS}]`);
-  if (isInView) attr(event.target, SUPPRESS, isForNotebook(event) ? null : "true");
+  const [target] = event.composedPath(); // inside a shadow root, `event.target` is its host here
+  if (target.closest?.(`[${KEEPS_KEYS}]`)) attr(target, SUPPRESS, isForNotebook(event) ? null : "true");
 }
 
 // The focus follows a mouse into `root`, to the nearest element that a selector matches, if no other part of the page has it. In a
 // notebook, focus in an output would select the cell; there, it takes a click.
 export function focusUnderMouse(root, selector) {
   root.addEventListener("pointermove", ({ pointerType, target, movementX, movementY }) => {
-    const focused = document.activeElement;
+    const focused = focusedBeside(root);
     const isFree = focused === document.body || (focused?.closest(`[${KEEPS_KEYS}]`) && !root.contains(focused));
     if (pointerType === "mouse" && (movementX || movementY) && isFree) target.closest(selector)?.focus({ preventScroll: true });
   });
+}
+
+// The element with the focus, in the shadow root that contains `node`, otherwise in the page.
+export function focusedBeside(node) {
+  return node.getRootNode().activeElement ?? document.activeElement;
 }
 
 const KEPT = new WeakMap();

@@ -36,6 +36,7 @@ import { openRecording } from "./opened.js";
 import { replay } from "./replay.js";
 import { storePicture } from "./stored_picture.js";
 import { table } from "./table.js";
+import { followTheme } from "./theme.js";
 import { WORDS, fill, translated, useWords } from "./words.js";
 
 const NARROW = 640;
@@ -88,6 +89,7 @@ function start({ model, el }, kind, words) {
   self.parts = build(self);
   attr(self.parts.root, "lang", words?.lang || "en");
   el.replaceChildren(self.parts.root);
+  followTheme(self.parts.root);
   view.create(self.parts.body, {
     chosen: {}, changed: self.dirty, docked: () => Boolean(self.parts.root.dataset.dock), go: (i) => (self.player.stop(), self.player.go(i)), still: () => motion.matches,
     open: (device, times) => send(model, { kind: "open", device, times }),
@@ -269,9 +271,10 @@ function showBadge(self) {
   speak(self, kind);
 }
 
-// Whether the kernel has ended, or so many heartbeats are missing that no kernel can be connected.
+// Whether the state is one that no kernel updates, the kernel has ended, or so many heartbeats are missing that none can be connected.
 function isStale(self) {
-  return self.kernel?.hasEnded() || Date.now() - self.heardFrom > ((self.model.get("state") || {}).hb || 2) * 3000;
+  const { hb, fixed } = self.model.get("state") || {};
+  return fixed || self.kernel?.hasEnded() || Date.now() - self.heardFrom > (hb || 2) * 3000;
 }
 
 // Follows the kernel that sent a state, {hasEnded(), stop()}, on pages whose widget manager names it; null elsewhere.

@@ -41,8 +41,9 @@ export class PlaneCanvas {
   }
 }
 
-// Whatever decides between light and dark: the reader's system, JupyterLab or VS Code.
+// Whatever decides between light and dark: the reader's system, JupyterLab, VS Code or another page.
 export function themeName() {
   const { dataset, className } = document.body;
-  return `${matchMedia("(prefers-color-scheme: dark)").matches} ${dataset.jpThemeLight} ${className}`;
+  const root = document.documentElement;
+  return `${matchMedia("(prefers-color-scheme: dark)").matches} ${dataset.jpThemeLight} ${className} ${root.className} ${JSON.stringify({ ...root.dataset })}`;
 }

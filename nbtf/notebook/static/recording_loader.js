@@ -5,7 +5,7 @@
 
 import { askerOf } from "./asker.js";
 
-const RECORDINGS = (globalThis.nbtfRecordings1 ??= { waiting: new Map(), programs: new Map(), watched: new WeakSet(), due: 0 });
+const RECORDINGS = (globalThis.nbtfRecordings2 ??= { waiting: new Map(), programs: new Map(), watched: new WeakSet(), styled: new WeakMap(), due: 0 });
 const NEAR = "300px"; // distance to the window at which a picture is about to be seen
 
 // Activates all pictures of a recording when they are seen, including those that are added later.
@@ -20,13 +20,14 @@ export function awaken({ model }) {
   };
 }
 
-// If outputs are separate documents, the picture comes with the view.
+// If outputs are separate documents or have shadow roots, where a search of the page finds nothing, the picture comes with the view.
 export function renderStill({ model, el }) {
   const still = document.createElement("img");
   still.dataset.nbtfRecording = model.get("ident");
   still.alt = model.get("about");
   still.src = model.get("still");
   el.append(still);
+  watchStill(still);
 }
 
 function watchPage() {
@@ -39,12 +40,14 @@ function watchPage() {
 
 function lookForStills() {
   RECORDINGS.due = 0;
+  document.querySelectorAll("[data-nbtf-recording]").forEach(watchStill);
+}
+
+function watchStill(still) {
+  if (RECORDINGS.watched.has(still) || !RECORDINGS.waiting.has(still.dataset.nbtfRecording)) return;
   RECORDINGS.sight ??= new IntersectionObserver(wakeSeen, { rootMargin: NEAR });
-  for (const still of document.querySelectorAll("[data-nbtf-recording]")) {
-    if (RECORDINGS.watched.has(still) || !RECORDINGS.waiting.has(still.dataset.nbtfRecording)) continue;
-    RECORDINGS.watched.add(still);
-    RECORDINGS.sight.observe(still);
-  }
+  RECORDINGS.watched.add(still);
+  RECORDINGS.sight.observe(still);
 }
 
 function wakeSeen(entries) {
@@ -58,7 +61,9 @@ function wakeSeen(entries) {
 async function wake(still, model, asker) {
   try {
     const [program, scene] = await Promise.all([programFor(model, asker), asker.ask({ what: "scene" })]);
-    if (still.isConnected) program.showRecording(still, scene, asker);
+    if (!still.isConnected) return;
+    addStyle(still.getRootNode(), program.style);
+    program.showRecording(still, scene, asker);
   } catch (error) {
     console.debug("nbtf: a recording stays a picture", error);
   }
@@ -73,12 +78,19 @@ async function programFor(model, asker) {
     const program = await import(address);
     URL.revokeObjectURL(address);
     if (!RECORDINGS.programs.has(name)) {
-      const sheet = document.createElement("style");
-      sheet.textContent = style;
-      document.head.append(sheet);
-      RECORDINGS.programs.set(name, program);
+      RECORDINGS.programs.set(name, { showRecording: program.showRecording, style });
       program.speakIn(words);
     }
   }
   return RECORDINGS.programs.get(name);
+}
+
+// Adds a style sheet to the page, or to the shadow root that contains the view; once per program.
+function addStyle(root, style) {
+  const added = RECORDINGS.styled.get(root) ?? new Set();
+  if (added.has(style)) return;
+  const sheet = document.createElement("style");
+  sheet.textContent = style;
+  (root.head ?? root).append(sheet);
+  RECORDINGS.styled.set(root, added.add(style));
 }

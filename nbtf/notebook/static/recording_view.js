@@ -2,6 +2,7 @@
 
 import { clock, h, put } from "./dom.js";
 import { showScene } from "./tabs.js";
+import { followTheme } from "./theme.js";
 import { WORDS, fill, useWords } from "./words.js";
 
 const LOOK_EVERY = 1000; // milliseconds between two checks for the kernel, because pages are not notified of every way in which it can end
@@ -24,6 +25,7 @@ export function showRecording(still, scene, asker) {
   const state = () => (asker.live() ? [] : [fill(WORDS.recording.asOf, { time: clock(taken) })]);
   const say = () => put(note, [...part(), ...state()].join(" "));
   still.replaceWith(root);
+  followTheme(root);
   showScene(root, scene, { focus, ask: asker.ask }).append(note);
   say();
   const watch = setInterval(() => (say(), asker.live() || clearInterval(watch)), LOOK_EVERY);

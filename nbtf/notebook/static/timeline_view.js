@@ -1,7 +1,7 @@
 // Makes the timeline interactive, with pointer, wheel and keys: what is in sight, a range with its sums, and the chosen op or
 // copy, which describes itself.
 
-import { h, put } from "./dom.js";
+import { focusedBeside, h, put } from "./dom.js";
 import { LaneScroll } from "./lane_scroll.js";
 import { secondsAt } from "./moment.js";
 import { drawPicture, drawing } from "./picture.js";
@@ -58,7 +58,7 @@ class TimelineView {
     this.searchBox.renew(scene);
     this.scroll = new LaneScroll(scene, this.ui.changed);
     this.lanes = scene.lanes.map((lane) => this.laneStop(lane));
-    if (this.stage.contains(document.activeElement)) this.time.focus(); // keys must not fall back to the notebook
+    if (this.stage.contains(focusedBeside(this.stage))) this.time.focus(); // keys must not fall back to the notebook
     this.stage.replaceChildren(...this.scroll.inOrder(this.lanes), this.scroll.node);
   }
 

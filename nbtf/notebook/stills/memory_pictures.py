@@ -13,6 +13,7 @@ from nbtf import runtime
 from nbtf._counts import counted
 from nbtf._devices.lent import FIRST_LENT_REGION
 from nbtf._devices.sites import file_and_line
+from nbtf._displayed import Displayed
 from nbtf._own_name import own_name
 from nbtf._runtime.fitting import Maps, fit_of_device
 from nbtf.notebook.device_names import full_name
@@ -55,7 +56,7 @@ _REPLAYED, _RECENT = 30_000, 2000
 """Maximum number of a session's events that are replayed before a failure is shown, and events searched for it."""
 
 
-class Still:
+class Still(Displayed):
     """A picture for a notebook's output. As text, it prints a sentence that describes the picture."""
 
     def __init__(self, picture: Picture) -> None:
@@ -400,16 +401,17 @@ def _fits_since_restart(session: Session, full: str) -> Fits | None:
     return _if_possible(lambda limit, without=NO_PIECES: fit_of_device(snapshot, maps, full, limit, without))
 
 
-def picture_of_map(regions: runtime.MemoryMap, session: Session) -> Still:
+def picture_of_map(regions: runtime.MemoryMap, session: Session | None) -> Still:
     """Returns a picture of a device's chunks; it shows current names if nothing has changed since.
 
     Args:
       regions: a map from `tf.runtime.memory_map`.
-      session: the session whose variables are searched for names.
+      session: the session whose variables are searched for names; None searches for none.
     """
     short = runtime.short_name(regions.device)
     is_here = any(each.name == short and each.simulated for each in runtime.devices())
-    names: Addresses = _names_on(session, short) if is_here and runtime.memory_map(short) == regions else {}
+    is_current = is_here and runtime.memory_map(short) == regions
+    names: Addresses = _names_on(session, short) if session is not None and is_current else {}
     return Still(memory_chunks(MemoryHistory(regions.device, regions.limit, (), regions, names)))
 
 

@@ -45,7 +45,9 @@ def style_sheet() -> str:
     colours = "".join(f"--nbtf-{token}:light-dark({colour.light},{colour.dark});" for token, colour in TOKENS.items())
     return (
         f".nbtf-picture,.nbtf-page .nbtf-view{{color-scheme:light dark;{colours}}}\n"
-        '[data-jp-theme-light="true"] .nbtf-picture,.vscode-light .nbtf-picture{color-scheme:light}\n'
-        '[data-jp-theme-light="false"] .nbtf-picture,.vscode-dark .nbtf-picture{color-scheme:dark}\n'
+        '[data-jp-theme-light="true"] .nbtf-picture,.vscode-light .nbtf-picture,[data-theme="light"] .nbtf-picture'
+        "{color-scheme:light}\n"
+        '[data-jp-theme-light="false"] .nbtf-picture,.vscode-dark .nbtf-picture,[data-theme="dark"] .nbtf-picture'
+        "{color-scheme:dark}\n"
         ".nbtf-picture text{white-space:pre;font-variant-numeric:tabular-nums}\n"
     )

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from datetime import datetime
 from typing import Any
 
-from IPython import get_ipython
+from nbtf._displayed import is_in_ipython
 
 PATIENCE = 3.0
 """Seconds that a front end has, while no cell runs, to load a view and report it; it usually takes tenths."""
@@ -94,6 +94,12 @@ def request_date(shell: Any) -> float | None:
 
 
 def outputs_stand_alone() -> bool:
-    """Returns whether outputs are documents of their own, as in Colab and VS Code, not part of the notebook's page."""
-    namespace: dict[str, Any] = getattr(get_ipython(), "user_ns", {})
-    return "google.colab" in sys.modules or "__vsc_ipynb_file__" in namespace
+    """Returns whether a view cannot find its picture in the page.
+
+    In Colab and VS Code, outputs are documents of their own. In marimo, Panel and Solara, no shell of IPython sends the
+    picture to the page.
+    """
+    if not is_in_ipython():
+        return True
+    shell: Any = sys.modules["IPython.core.interactiveshell"].InteractiveShell._instance
+    return "google.colab" in sys.modules or "__vsc_ipynb_file__" in shell.user_ns

@@ -6,11 +6,9 @@ import json
 from typing import Any
 from zlib import crc32
 
-from IPython import get_ipython
-
 from nbtf import runtime
 from nbtf.notebook import catalogue
-from nbtf.notebook.session import SESSIONS, Session
+from nbtf.notebook.session import current_session
 from nbtf.notebook.views import esm, scopes
 from nbtf.notebook.views.audience import Audience
 from nbtf.notebook.views.base_widget import Widget, traitlets
@@ -39,12 +37,8 @@ class LiveWidget(Widget):
 
         Args:
           only: devices to show; all if empty.
-
-        Raises:
-          RuntimeError: if the extension is not loaded.
         """
-        session = _session(type(self).__name__)
-        self.session = session
+        self.session = session = current_session()
         self.audience: Audience = Audience()
         self.only = only
         self.scope = scopes.ALL
@@ -155,11 +149,3 @@ class LiveWidget(Widget):
     def _texts(self, name: str) -> dict[str, Any]:
         translation = catalogue.translation(name, catalogue.sections_in(self._esm))
         return {} if translation is None else {name: translation}
-
-
-def _session(name: str) -> Session:
-    shell = get_ipython()
-    session = None if shell is None else SESSIONS.get(shell)
-    if session is None:
-        raise RuntimeError(f"tf.notebook.{name} needs the extension, which records. Run %load_ext nbtf first.")
-    return session

@@ -93,7 +93,8 @@ class Pump:
         """Returns the current state, for a model that is about to be created."""
         with self._lock:
             self._state = self.feed.state(self.busy, self._stopped)
-            return self.feed.with_maps(self._state, only, fresh=True) if maps else self._state
+            state = self.feed.with_maps(self._state, only, fresh=True) if maps else self._state
+            return state | {"fixed": True} if self.mode == "off" else state
 
     def feeds(self, model: LiveWidget) -> None:
         """Updates one more model from now on."""

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from importlib import import_module
 from types import MappingProxyType
 from typing import Any
 from uuid import uuid4
-
-from IPython import display
 
 from nbtf import runtime
 from nbtf._own_name import own_name
 from nbtf.notebook import device_table, memory_table
 from nbtf.notebook.device_names import full_name, require, short
-from nbtf.notebook.session import say
+from nbtf.notebook.session import say, show
 from nbtf.notebook.stills.device_map import map_of_session
 from nbtf.notebook.stills.marks import Picture
 from nbtf.notebook.stills.memory_overview import memory_overview
@@ -106,7 +105,7 @@ class View(LiveWidget):
 
     def did_not_load(self) -> None:
         """Shows the table, and the reason for not being live."""
-        _show(self.table())
+        show(self.table())
         say(MISSING)
 
     def _repr_mimebundle_(self, **kwargs: Any) -> Any:
@@ -136,11 +135,8 @@ class View(LiveWidget):
 class DeviceMap(View):
     """Shows all devices live: the ops that ran on each and why, and what was copied between them.
 
-    Requires `%load_ext nbtf`, which starts the recording; `%devices --live` shows the same view. Showing it starts no
-    device.
-
-    Raises:
-      RuntimeError: if the extension is not loaded.
+    After `%load_ext nbtf`, `%devices --live` shows the same view. Without the extension, recording starts with the
+    first view, and a view shows the moment when it was made. Showing it starts no device.
 
     >>> tf.runtime.restart()
     >>> _ = tf.runtime.simulate_gpus(2)
@@ -186,14 +182,13 @@ class DeviceMap(View):
 class MemoryView(View):
     """Shows the memory of devices live: how full they are, their history, and the memory map of simulated GPUs.
 
-    Requires `%load_ext nbtf`, which starts the recording; `%gpu_memory --live` shows the same view. Showing it starts
-    no device.
+    After `%load_ext nbtf`, `%gpu_memory --live` shows the same view. Without the extension, recording starts with the
+    first view, and a view shows the moment when it was made. Showing it starts no device.
 
     Args:
       *devices: devices to show, such as `"GPU:1"`; all if none is given.
 
     Raises:
-      RuntimeError: if the extension is not loaded.
       ValueError: if an argument is not the name of a device.
       MissingDeviceError: if a device does not exist.
 
@@ -270,5 +265,6 @@ def _name_output(shell: Any) -> tuple[str, int]:
     return name, message["content"]["execution_count"]
 
 
-_publish: Any = getattr(display, "publish_display_data")  # noqa: B009  # IPython does not type it
-_show: Any = getattr(display, "display")  # noqa: B009  # IPython does not type it
+def _publish(data: Any, metadata: Any, **options: Any) -> None:
+    """Publishes an output; only a session of IPython's shell does so."""
+    import_module("IPython.display").publish_display_data(data, metadata, **options)

@@ -242,11 +242,12 @@ def test_names_are_shown_as_text(live: Shell) -> None:
     assert NASTY not in "".join(shown.values())
 
 
-def test_unloading_takes_the_pictures_away(live: Shell) -> None:
+def test_unloading_leaves_the_pictures_and_takes_the_live_view_away(live: Shell) -> None:
     live.ip.extension_manager.loaded.add("nbtf")
     live.run("%unload_ext nbtf")
 
-    assert {TEXT} == bundle(live, "record").keys()
+    assert {TEXT, SVG} == bundle(live, "record").keys()
+    assert "data-nbtf-recording" not in bundle(live, "record")[SVG]
 
 
 @pytest.mark.parametrize(

@@ -415,12 +415,13 @@ def test_missing_front_end_is_told_with_a_table(inline: Shell) -> None:
     )
 
 
-def test_without_the_extension_the_views_say_what_to_type(bare: Shell, sent: list[Message]) -> None:
+def test_without_the_extension_the_views_show_the_moment_when_they_were_made(bare: Shell, sent: list[Message]) -> None:
     for name in ("DeviceMap", "MemoryView"):
-        error = bare.run(f"tf.notebook.{name}()").error
+        bare.run(f"first = tf.notebook.{name}()", "x = tf.ones([2])")
+        first, second = bare.run("first").result, bare.run(f"tf.notebook.{name}()").result
 
-        assert f"tf.notebook.{name} needs the extension, which records. Run %load_ext nbtf first." == str(error)
-        assert isinstance(error, RuntimeError)
+        assert first.state["fixed"]
+        assert first.state["heard"] < second.state["heard"]
 
 
 def test_without_anywidget_the_views_say_what_to_install(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -44,9 +44,9 @@ def install_storages(machine: Machine, replacements: Replacements) -> None:
             previous, larger = (
                 torch.empty(nbytes, dtype=torch.uint8, device=storage.device) for nbytes in (0, int(size))
             )
-            kept = min(storage.nbytes(), larger.numel())
-            if kept:
-                larger[:kept].copy_(previous.set_(storage)[:kept])
+            nbytes = min(storage.nbytes(), larger.numel())
+            if nbytes:
+                larger[:nbytes].copy_(previous.set_(storage)[:nbytes])
         memory.exchange(storage, larger.untyped_storage())
         _check_memory(machine.tensors)
         return storage
@@ -87,7 +87,7 @@ class _Memory:
         first = next((number for number, word in enumerate(words) if word == storage.data_ptr()), 0)
         self._first = first if words[first + self._WORDS - 1] == storage.nbytes() else None
 
-    def exchange(self, storage: Any, other: Any) -> None:
+    def exchange(self, storage: Any, replacement: Any) -> None:
         """Exchanges the memory of two storages.
 
         Raises:
@@ -95,8 +95,8 @@ class _Memory:
         """
         if self._first is None:
             raise NotImplementedError("Storages of simulated GPUs cannot be resized in this release of PyTorch.")
-        words, other_words = (
+        words, new_words = (
             (ctypes.c_size_t * self._WORDS).from_address(each._cdata + self._first * self._WORD)
-            for each in (storage, other)
+            for each in (storage, replacement)
         )
-        words[:], other_words[:] = other_words[:], words[:]
+        words[:], new_words[:] = new_words[:], words[:]

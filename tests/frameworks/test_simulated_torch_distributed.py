@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from importlib import import_module
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -121,71 +120,6 @@ def test_the_error_of_the_other_processes_names_the_lost_one(environment: Path, 
     texts = [f"{name} failed: the process of rank 1 has ended" for name in ("allreduce", "allreduce", "recv")]
     expected = [*texts, "True", "[0, -9]"]
     assert expected == process.stdout.splitlines(), process.stderr
-
-
-LIGHTNING = """
-import sys
-
-import lightning
-import torch
-
-torch.set_num_threads(1)
-
-
-class Regression(lightning.LightningModule):
-    def __init__(self):
-        super().__init__()
-        self.layers = torch.nn.Sequential(torch.nn.Linear(8, 16), torch.nn.ReLU(), torch.nn.Linear(16, 1))
-        self.losses = []
-
-    def training_step(self, batch, _number):
-        loss = torch.nn.functional.mse_loss(self.layers(batch[0]), batch[1])
-        self.log("loss", loss, sync_dist=True, on_epoch=True, on_step=False)
-        return loss
-
-    def on_train_epoch_end(self):
-        self.losses.append(self.trainer.callback_metrics["loss"].item())
-
-    def configure_optimizers(self):
-        return torch.optim.SGD(self.parameters(), lr=0.05)
-
-
-if __name__ == "__main__":
-    devices = int(sys.argv[1])
-    lightning.seed_everything(1, verbose=False)
-    x = torch.randn(32, 8, generator=torch.Generator().manual_seed(0))
-    dataset = torch.utils.data.TensorDataset(x, x.sum(1, keepdim=True))
-    loader = torch.utils.data.DataLoader(dataset, batch_size=8 // devices)
-    options = {"logger": False, "enable_progress_bar": False, "enable_model_summary": False}
-    strategy = "ddp" if devices > 1 else "auto"
-    trainer = lightning.Trainer(
-        max_epochs=3, accelerator="gpu", devices=devices, strategy=strategy, use_distributed_sampler=False,
-        enable_checkpointing=False, default_root_dir=sys.argv[2], **options,
-    )
-    if devices > 1:
-        part = torch.utils.data.Subset(dataset, range(int(__import__("os").environ.get("LOCAL_RANK", 0)), 32, 2))
-        loader = torch.utils.data.DataLoader(part, batch_size=4)
-    model = Regression()
-    trainer.fit(model, loader)
-    if trainer.is_global_zero:
-        print("losses", *model.losses)
-"""
-
-
-@pytest.mark.nightly
-@pytest.mark.skipif(find_spec("lightning") is None, reason="needs Lightning")
-def test_lightning_trains_on_two_gpus_as_on_one(environment: Path, tmp_path: Path) -> None:
-    program = tmp_path / "train.py"
-    program.write_text(LIGHTNING)
-    machine = {"NBTF_SIMULATE": "torch", "NBTF_SIMULATED_GPUS": "2xA100-40GB", "OMP_NUM_THREADS": "1"}
-
-    losses = []
-    for devices in ("1", "2"):
-        process = run(environment, program, devices, tmp_path, **machine)
-        assert 0 == process.returncode, process.stderr
-        losses.append([float(word) for word in process.stdout.split("losses")[1].split()])
-
-    assert pytest.approx(losses[0], abs=1e-6) == losses[1]
 
 
 @pytest.fixture

@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sysconfig
 import tomllib
-import venv
 from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 
 from nbtf.cli import doctor, main, start_hook
-
-REPOSITORY = Path(__file__).parents[2]
+from tests.hooked_environment import REPOSITORY, create_environment, run
 
 PROGRAM = """
 import sys
@@ -37,25 +32,7 @@ needs_torch = pytest.mark.skipif(find_spec("torch") is None, reason="needs PyTor
 
 @pytest.fixture(scope="module")
 def environment(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A virtual environment with the packages of this one, and with the hook."""
-    folder = tmp_path_factory.mktemp("environment")
-    venv.create(folder, symlinks=True)
-    packages = packages_of(folder)
-    (packages / "a_paths.pth").write_text(f"{REPOSITORY}\n{sysconfig.get_path('purelib')}\n")
-    start_hook.switch_on(packages)
-    return folder
-
-
-def packages_of(environment: Path) -> Path:
-    return Path(sysconfig.get_path("purelib", "venv", {"base": str(environment), "platbase": str(environment)}))
-
-
-def run(environment: Path, *arguments: str | Path, **variables: str) -> subprocess.CompletedProcess[str]:
-    python = Path(sysconfig.get_path("scripts", "venv", {"base": str(environment)})) / "python"
-    kept = {name: text for name, text in os.environ.items() if not name.startswith(("NBTF_", "PYTHONPATH"))}
-    return subprocess.run(
-        [python, *arguments], env=kept | variables, capture_output=True, text=True, timeout=300, check=False
-    )
+    return create_environment(tmp_path_factory.mktemp("environment"))
 
 
 def test_the_hook_does_nothing_without_the_variable(environment: Path) -> None:

@@ -142,10 +142,6 @@ REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
     "temperature": (lambda: torch.cuda.temperature(), "torch.cuda.temperature reads a sensor of a real card"),
     "utilization": (lambda: torch.cuda.utilization(), "torch.cuda.utilization reads a sensor of a real card"),
     "cudart": (lambda: torch.cuda.cudart().cudaHostRegister(1, 2, 3), "cudaHostRegister is not available"),
-    "storage": (
-        lambda: torch.ones(2, device="cuda").untyped_storage().resize_(0),
-        "Storages of simulated GPUs cannot be resized",
-    ),
 }
 
 
@@ -155,6 +151,23 @@ def test_what_only_a_driver_has_raises_by_name(name: str) -> None:
 
     with pytest.raises(NotImplementedError, match=words):
         call()
+
+
+def test_a_storage_is_resized_in_place_with_its_memory() -> None:
+    x = torch.arange(1000.0, device="cuda")
+    view, storage = x[5:8], x.untyped_storage()
+
+    storage.resize_(0)
+    assert (0, 0) == (storage.nbytes(), torch.cuda.memory_allocated())
+    with pytest.raises(RuntimeError, match=r"shape \[1000\] was resized to 0 bytes; the tensor needs 4,000"):
+        x.sum()
+
+    storage.resize_(4000)
+    x.fill_(3)
+    assert ([3.0, 3.0, 3.0], 4096) == (view.tolist(), torch.cuda.memory_allocated())
+
+    storage.resize_(8000)
+    assert (3000.0, 8192) == (x.sum().item(), torch.cuda.memory_allocated())
 
 
 def test_an_attribute_of_a_card_that_is_not_known_is_not_made_up() -> None:

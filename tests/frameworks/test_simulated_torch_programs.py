@@ -8,7 +8,6 @@ import io
 import pickle
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -320,14 +319,3 @@ def test_what_is_compiled_runs_eagerly_and_says_so() -> None:
         double = torch.compile(lambda x: x * 2)
 
     assert [2.0] == double(torch.ones(1, device="cuda")).tolist()
-
-
-@pytest.mark.filterwarnings("ignore")
-def test_a_process_group_refuses_tensors_of_simulated_gpus(tmp_path: Path) -> None:
-    distributed: Any = torch.distributed
-    distributed.init_process_group("gloo", init_method=f"file://{tmp_path}/group", rank=0, world_size=1)
-    try:
-        with pytest.raises(NotImplementedError, match="Process groups do not support simulated GPUs"):
-            distributed.all_reduce(torch.ones(2, device="cuda"))
-    finally:
-        distributed.destroy_process_group()

@@ -207,6 +207,14 @@ class Hearing:
         subject = self._subjects.get(key) or self._new_subject(_REGION, key)
         observers.take((subject, next_number(), time(), call_site, first, began_at, seconds, None))
 
+    def note_transfer(self, source: Any, target: Any, nbytes: int) -> None:
+        """Records a copy that the running op makes between a simulated card and the host."""
+        observers = self._observers()
+        if observers is not None and self.call_site is not None:
+            start, end = cast("Any", CARDS.of(source)), cast("Any", CARDS.of(target))
+            copy_kind = "read" if target.type == "cpu" else "move"
+            observers.take(note_of_copy(start, end, copy_kind, nbytes, 0.0, self.call_site))
+
     def run_whole(self, name: str, run: Callable[[], Any], tensors: Sequence[Any]) -> Any:
         """Runs a function that a card would run as one op, and records it as one op, without the ops inside."""
         whole_op = _WholeOp(name)

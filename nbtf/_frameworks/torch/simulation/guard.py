@@ -20,9 +20,10 @@ MOST_DEVICES = 8
 _CUDA, _LAZY = 1, 17
 # Slots of virtual functions. Sources: c10/core/impl/DeviceGuardImplInterface.h, ATen/detail/CUDAHooksInterface.h and
 # AcceleratorHooksInterface.h of PyTorch 2.13. Functions that are not named here are copied unchanged.
-_TYPE, _GET_DEVICE, _SET_DEVICE, _QUERY_EVENT, _DEVICE_COUNT, _GUARD_SLOTS = 0, 2, 3, 14, 15, 26
+_TYPE, _GET_DEVICE, _SET_DEVICE, _GET_STREAM, _STREAM_FROM_POOL, _QUERY_EVENT, _DEVICE_COUNT = 0, 2, 3, 5, 7, 14, 15
+_GUARD_SLOTS = 26
 _IS_BUILT, _IS_AVAILABLE, _HAS_CONTEXT, _INIT, _COUNT, _CURRENT, _HAS_CUDA, _HOOKS_SLOTS = 2, 3, 4, 5, 6, 8, 16, 56
-_PINNED_ALLOCATOR = 12
+_IS_PINNED, _PINNED_ALLOCATOR = 11, 12
 _BEFORE = 2
 """Words before a table of virtual functions: the offset to the top and the type."""
 
@@ -93,7 +94,12 @@ class Guard:
         self._table = ctypes.c_void_p.from_address(hooks)
         self._previous_table = self._table.value
         # C++ functions where possible: a Python callback would lose an interrupt that arrives while it runs.
-        yes, no = _words(guard, _GUARD_SLOTS)[_BEFORE + _QUERY_EVENT], _words(hooks, _HOOKS_SLOTS)[_BEFORE + _HAS_CUDA]
+        of_guard = _words(guard, _GUARD_SLOTS)
+        yes, no = of_guard[_BEFORE + _QUERY_EVENT], _words(hooks, _HOOKS_SLOTS)[_BEFORE + _HAS_CUDA]
+        # Callbacks of futures run on a stream from a pool, which the fake guard lacks: they get the current stream.
+        self._guard_table = ctypes.c_void_p.from_address(guard)
+        self._previous_guard_table = self._guard_table.value
+        self._guard_table.value = _copy(guard, _GUARD_SLOTS, {_STREAM_FROM_POOL: of_guard[_BEFORE + _GET_STREAM]})
         self._table.value = _copy(
             hooks,
             _HOOKS_SLOTS,
@@ -105,6 +111,7 @@ class Guard:
                 _INIT: _Init(_nothing),
                 _COUNT: _Byte(count),
                 _CURRENT: _Byte(current),
+                _IS_PINNED: yes,  # for C++, which asks about memory that it has pinned; for Python see `pinning.py`
                 _PINNED_ALLOCATOR: _Allocator(pinned_allocator),
             },
         )
@@ -121,6 +128,7 @@ class Guard:
     def remove(self) -> None:
         """Reports that CUDA is not available; the guard stays, but is not called any more."""
         self._table.value = self._previous_table
+        self._guard_table.value = self._previous_guard_table
 
 
 def _core(torch: Any) -> tuple[Any, int, int]:

@@ -22,7 +22,10 @@ from nbtf._frameworks.torch.simulation.generators import install_generators
 from nbtf._frameworks.torch.simulation.kernels import Kernels
 from nbtf._frameworks.torch.simulation.layouts import Layouts
 from nbtf._frameworks.torch.simulation.machine import Machine
+from nbtf._frameworks.torch.simulation.nccl import install_groups
+from nbtf._frameworks.torch.simulation.peers import Peers
 from nbtf._frameworks.torch.simulation.pinning import install_pinning
+from nbtf._frameworks.torch.simulation.process_groups import group_kernels
 from nbtf._frameworks.torch.simulation.refusals import install_absent, install_refusals
 from nbtf._frameworks.torch.simulation.replacing import Replacements
 from nbtf._frameworks.torch.simulation.runtime import Markers, Runtime
@@ -66,7 +69,9 @@ class Installation:
             removed._kernels.remove()
         self._torch, self._replacements = torch, Replacements()
         self.machine.layouts = Layouts(self.machine) if values else None
-        self._kernels = Kernels(self.machine, special_kernels(self.machine), composites(self.machine))
+        self._peers = Peers()
+        groups = group_kernels(self.machine, self._peers)
+        self._kernels = Kernels(self.machine, special_kernels(self.machine), composites(self.machine), groups)
         self._kernels.register()
         self._replace()
         self._lent = [
@@ -118,6 +123,8 @@ class Installation:
         replace(torch.autograd.Variable, "_execution_engine", _Engine(torch))
         for name, function in communication(torch).items():
             replace(torch._C, name, function)
+        if torch.distributed.is_available():
+            install_groups(torch, self._peers, self._replacements)
         install_pinning(torch, self._replacements)
         install_storages(self.machine, self._replacements)
         install_tensor_types(torch, self._replacements)

@@ -8,7 +8,7 @@ the CPU op on the same memory, and turn its results into tensors of the device. 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import nullcontext
 from typing import Any
 
@@ -26,7 +26,11 @@ class Kernels:
     """Kernels for all ops that a device must implement."""
 
     def __init__(
-        self, machine: Machine, special: dict[str, Callable[..., Any]], composites: dict[str, Callable[..., Any]]
+        self,
+        machine: Machine,
+        special: dict[str, Callable[..., Any]],
+        composites: dict[str, Callable[..., Any]],
+        groups: Iterable[tuple[str, str, Callable[..., Any]]] = (),
     ) -> None:
         """Stores the machine and the special kernels.
 
@@ -34,11 +38,12 @@ class Kernels:
           machine: machine with the devices.
           special: kernels for ops that need more than the CPU op, by the op's full name.
           composites: kernels above autograd for ops that are composed of others.
+          groups: kernels for operations of process groups, with their names and dispatch keys.
         """
-        self._machine, self._special, self._composites = machine, special, composites
+        self._machine, self._special, self._composites, self._of_groups = machine, special, composites, groups
         self._library: Any = None
         self._rest: Any = None
-        self._groups: Any = None
+        self._groups: dict[str, Any] = {}
 
     def register(self) -> None:
         """Registers the kernels with the dispatcher."""
@@ -58,10 +63,11 @@ class Kernels:
                     if kernel is not None:
                         is_view = isinstance(kernel, ViewKernel)  # a view allocates no memory
                         implement(name, "CUDA", kernel if is_view else _unwinding(torch, kernel))
-            self._groups = torch.library.Library("c10d", "IMPL")
-            for name in torch._C._dispatch_get_all_op_names():
-                if name.startswith("c10d::"):
-                    self._groups.m.impl(name, "CUDA", _refuse_group)
+            for name, key, kernel in self._of_groups:
+                namespace = name.partition("::")[0]
+                if namespace not in self._groups:
+                    self._groups[namespace] = torch.library.Library(namespace, "IMPL")
+                self._groups[namespace].m.impl(name, key, kernel)
             if self._machine.layouts is not None:
                 for name, key, kernel in self._machine.layouts.kernels():
                     implement(name, key, _unwinding(torch, kernel))
@@ -74,8 +80,10 @@ class Kernels:
         if self._library is not None:
             self._library._destroy()
             self._rest._destroy()
-            self._groups._destroy()
-            self._library = self._rest = self._groups = None
+            for library in self._groups.values():
+                library._destroy()
+            self._library = self._rest = None
+            self._groups.clear()
 
     def fallback(self, key: str, kernel: Callable[..., Any]) -> None:
         """Registers a function for all ops of another dispatch key that have no kernel there."""
@@ -112,13 +120,6 @@ def _unwinding(torch: Any, kernel: Callable[..., Any]) -> Callable[..., Any]:
 _NOTHING = nullcontext()
 _UNFIT: Any = object()
 """Marks an op whose outputs do not have the required shape."""
-
-
-def _refuse_group(*_args: Any, **_kwargs: Any) -> Any:
-    """Rejects operations of process groups on GPU tensors."""
-    raise NotImplementedError(
-        "Process groups do not support simulated GPUs. Send tensor.cpu(), or use torch.nn.DataParallel in one process."
-    )
 
 
 def _first_index(values: Sequence[Any], value: Any) -> int:

@@ -91,7 +91,7 @@ def _eagerly(compile: Callable[..., Any], disable: Callable[..., Any]) -> Callab
     return compiled
 
 
-_PREFIXES = ("_cuda_", "_nccl_version")
+_PREFIX = "_cuda_"
 _SENSORS = ("utilization", "temperature", "power_draw", "clock_rate", "memory_usage")
 
 
@@ -105,7 +105,7 @@ def install_absent(torch: Any, replacements: Replacements) -> None:
     core: Any = torch._C
 
     def absent(name: str) -> Any:
-        if name.startswith(_PREFIXES):
+        if name.startswith(_PREFIX):
             return _refusal(name)
         raise AttributeError(f"module 'torch._C' has no attribute {name!r}")
 

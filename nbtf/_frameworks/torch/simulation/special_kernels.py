@@ -8,6 +8,7 @@ from typing import Any
 from nbtf._frameworks.torch.simulation.kernels import ViewKernel
 from nbtf._frameworks.torch.simulation.machine import Machine, extent_of
 from nbtf._frameworks.torch.simulation.overlaps import SharedStorages
+from nbtf._frameworks.torch.simulation.synchronized_norms import synchronized_norms
 
 
 def special_kernels(machine: Machine) -> dict[str, Callable[..., Any]]:
@@ -28,6 +29,7 @@ def special_kernels(machine: Machine) -> dict[str, Callable[..., Any]]:
         },
         "aten::_pack_padded_sequence": _pack_padded(machine),
         "aten::resize_": _Resizing(machine).resize,
+        **synchronized_norms(machine),
     }
 
 

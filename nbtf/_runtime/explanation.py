@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 from nbtf._devices.base import Device
 from nbtf._devices.names import short_name
 from nbtf._devices.sites import WORDING
-from nbtf._displayed import Drawn
+from nbtf._displayed import Drawn, is_in_ipython
 from nbtf._own_name import own_name
 from nbtf._record.events import OpPlaced, Reason, Rule, Site
 from nbtf._record.recorder import Recorder
@@ -91,16 +91,17 @@ class Explanation(NamedTuple):
     _repr_svg_ = Drawn._repr_svg_
 
     def _repr_html_(self) -> str | None:
-        """Returns a small HTML table; if there is a picture, that, because front ends prefer HTML; None in IPython."""
-        if self.path:
-            return Drawn._repr_html_(self)  # pyright: ignore[reportArgumentType]  # it takes any drawn object
+        """Returns a small HTML table, below a picture if there is one; None in IPython, which shows the picture."""
+        if self.path and is_in_ipython():
+            return None
+        picture = Drawn._repr_html_(self) if self.path else ""  # pyright: ignore[reportArgumentType]
         import html  # imported late: it loads a table of two thousand names
 
         rows = "".join(
             f"<tr><th style='text-align:left'>{key}</th><td style='text-align:left'>{html.escape(text)}</td></tr>"
             for key, text in self._lines()
         )
-        return f"<table>{rows}</table>"
+        return f"{picture}<table>{rows}</table>"
 
 
 def explain_placement(tensor: Any) -> Explanation:

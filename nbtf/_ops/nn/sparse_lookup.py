@@ -135,7 +135,7 @@ def embedding_lookup_sparse(
       InvalidArgumentError: if a row does not exist.
 
     >>> ids = tf.SparseTensor([[0, 0], [0, 1], [1, 0]], [0, 1, 1], [2, 2])
-    >>> tf.nn.embedding_lookup_sparse([[1.0], [3.0]], ids, None, combiner="mean").numpy().tolist()
+    >>> tf.nn.embedding_lookup_sparse(tf.constant([[1.0], [3.0]]), ids, None, combiner="mean").numpy().tolist()
     [[2.0], [3.0]]
     """
     word = _checked_combiner(combiner)
@@ -203,7 +203,7 @@ def safe_embedding_lookup_sparse(
       InvalidArgumentError: if a row does not exist.
 
     >>> ids = tf.SparseTensor([[0, 0]], [1], [2, 2])
-    >>> tf.nn.safe_embedding_lookup_sparse([[1.0], [3.0]], ids).numpy().tolist()
+    >>> tf.nn.safe_embedding_lookup_sparse(tf.constant([[1.0], [3.0]]), ids).numpy().tolist()
     [[3.0], [0.0]]
     """
     if embedding_weights is None or (embedding_weights.__class__ in (list, tuple) and not len(embedding_weights)):

@@ -62,7 +62,7 @@ def _combined(xp: Any, a: Any, b: Any, set_operation: str, dtype: Any) -> list[A
     """Returns indices, values and shape of the sparse result."""
     (left, shape), (right, right_shape) = a, b
     if shape != right_shape:
-        raise InvalidArgumentError(f"Mismatched group shapes {bracketed(shape)} vs {bracketed(right_shape)}.")
+        raise InvalidArgumentError(f"Mismatched shapes {bracketed(shape)} vs {bracketed(right_shape)}")
     operation, positions, elements, largest = _OPERATIONS[set_operation], list[list[int]](), list[Any](), 0
     for group in sorted({*left, *right}):
         result = sorted(operation(left.get(group, set()), right.get(group, set())))
@@ -87,9 +87,9 @@ def _check(operation: str, *shapes: Sequence[int | None]) -> None:
         raise InvalidArgumentError(f"Invalid set_operation {operation}.")
     for shape in shapes:
         if len(shape) < 2:
-            raise InvalidArgumentError(f"Input rank {len(shape)} < 2.")
+            raise InvalidArgumentError(f"Shape {bracketed(shape)} has rank {len(shape)} < 2")
     if len(shapes) == 2 and not may_be_equal(shapes[0][:-1], shapes[1][:-1]):
-        text = f"Mismatched group shapes {bracketed(shapes[0][:-1])} vs {bracketed(shapes[1][:-1])}."
+        text = f"Mismatched shapes {bracketed(shapes[0][:-1])} vs {bracketed(shapes[1][:-1])}"
         raise InvalidArgumentError(text)
 
 

@@ -119,7 +119,11 @@ class SparseTensor:
         return self.with_values(multiplied(self._indices, self._values, self._dense_shape, other))
 
     def __truediv__(self, other: TensorLike) -> SparseTensor:
-        """Returns a sparse tensor with its stored elements divided by a tensor that broadcasts to its shape."""
+        """Returns a sparse tensor with its stored elements divided by a tensor that broadcasts to its shape.
+
+        Raises:
+          InvalidArgumentError: if the shapes do not fit, or an element of the divisor is 0.
+        """
         if isinstance(other, SparseTensor):
             return NotImplemented
         return self.with_values(divided(self._indices, self._values, self._dense_shape, other))

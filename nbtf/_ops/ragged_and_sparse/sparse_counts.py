@@ -139,7 +139,7 @@ def bincount(
       name: accepted and ignored.
 
     Returns:
-      A sparse tensor of int64 counts, or of the weights' dtype.
+      A sparse tensor of int32 counts, or of the weights' dtype.
 
     Raises:
       ValueError: if `axis` has another value, a length is negative, or `weights` is not of the kind of `values`.
@@ -164,14 +164,14 @@ def bincount(
         if weights is not None and not isinstance(weights, SparseTensor):
             text = "Argument `weights` must be a SparseTensor if `values` is a SparseTensor."
             raise ValueError(f"{text} Received weights={weights} of type: {type(weights).__name__}")
-        amounts = as_tensor([], int64) if weights is None else weights.values
+        amounts = as_tensor([], int32) if weights is None else weights.values
         ids = _ids(numbers.values)
         indices, counts, shape = SparseCountSparseOutput(
             numbers.indices, ids, amounts, dense_shape=numbers.dense_shape, **attrs
         )
         return SparseTensor(indices, counts, shape)
     dense = _ids(as_tensor(values))
-    amounts = as_tensor([], int64) if weights is None else as_tensor(weights)
+    amounts = as_tensor([], int32) if weights is None else as_tensor(weights)
     if axis != -1:
         dense, amounts = reshape(dense, [-1]), reshape(amounts, [-1])
     indices, counts, shape = DenseCountSparseOutput(dense, amounts, **attrs)

@@ -59,10 +59,11 @@ def SparseDenseCwiseMul(xp: Any, sp_indices: Any, sp_values: Any, dense: Any, sp
 @op("int64 T T -> T", T=NUMBERS, infer=_spec, **_ATTRS)
 def SparseDenseCwiseDiv(xp: Any, sp_indices: Any, sp_values: Any, dense: Any, sp_shape: Any) -> Any:
     divisor = _at_indices(xp, sp_indices, dense, sp_shape)
+    if not dense.all():
+        text = "SparseDenseCwiseDiv cannot divide by zero, but input dense tensor contains zero"
+        raise InvalidArgumentError(text)
     if divisor.dtype.kind not in "iu":
         return sp_values / divisor
-    if not divisor.all():
-        raise InvalidArgumentError("Integer division by zero")
     quotient = xp.abs(sp_values) // xp.abs(divisor)
     return (xp.sign(sp_values) * xp.sign(divisor) * quotient).astype(sp_values.dtype)
 

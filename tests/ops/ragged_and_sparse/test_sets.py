@@ -50,8 +50,8 @@ def test_sizes_count_different_elements() -> None:
 @pytest.mark.parametrize(
     ("function", "error", "text"),
     [
-        (lambda: tf.sets.union([[1]], [[1], [2]]), tf.errors.InvalidArgumentError, "Mismatched group shapes"),
-        (lambda: tf.sets.union([1], [1]), tf.errors.InvalidArgumentError, "rank 1 < 2"),
+        (lambda: tf.sets.union([[1]], [[1], [2]]), tf.errors.InvalidArgumentError, "Mismatched shapes"),
+        (lambda: tf.sets.union([1], [1]), tf.errors.InvalidArgumentError, "Shape [1] has rank 1 < 2"),
         (lambda: tf.sets.union([[1]], tf.constant([[1]], tf.int64)), TypeError, "Types don't match"),
         (lambda: tf.sets.size(tf.constant([[1]])), TypeError, "Expected `SparseTensor`"),
         (

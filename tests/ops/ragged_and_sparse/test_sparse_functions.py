@@ -170,6 +170,7 @@ def test_other_lengths_may_differ_in_a_concatenation() -> None:
         (lambda s: tf.sparse.bincount(s, axis=1), ValueError, "axis=1"),
         (lambda s: tf.sparse.bincount([-1]), tf.errors.InvalidArgumentError, "non-negative"),
         (lambda s: s * tf.ones([3, 3]), tf.errors.InvalidArgumentError, "incompatible shapes: [2,3] vs. [3,3]"),
+        (lambda s: s / 0.0, tf.errors.InvalidArgumentError, "cannot divide by zero"),
         (lambda s: s * s, TypeError, "unsupported operand"),
     ],
 )
@@ -188,6 +189,7 @@ def test_counts_have_the_lengths_that_are_asked_for() -> None:
     assert [[0, 1, 0, 1], [1, 1, 0, 0]] == dense(
         tf.sparse.bincount(numbers, axis=-1, maxlength=4, binary_output=True)
     ).numpy().tolist()
+    assert tf.int32 == counts.dtype
     weighted = tf.sparse.bincount([1, 1, 2], weights=[0.5, 1.0, 2.0])
     assert [0.0, 1.5, 2.0] == dense(weighted).numpy().tolist()
     ragged = tf.sparse.bincount(tf.ragged.constant([[1, 1], [], [0]]), axis=-1)

@@ -19,6 +19,7 @@ from nbtf._ops.nn import (
     pooling_3d,
 )
 from nbtf._ops.op import Op
+from nbtf._ops.ragged_and_sparse import sparse_arithmetic, sparse_rows
 from nbtf._public import public_names as _public_names
 from nbtf._types import int32
 
@@ -133,6 +134,12 @@ ScaleAndTranslateGrad: Callable[..., Any] = _door(
 )
 SigmoidGrad: Callable[..., Any] = _door(exponentials.SigmoidGrad, "y dy")
 Size: Callable[..., Any] = _door(shapes.Size, "input out_type", out_type=int32)
+SparseAddGrad: Callable[..., Any] = _door(
+    sparse_arithmetic.SparseAddGrad, "backprop_val_grad a_indices b_indices sum_indices"
+)
+SparseFillEmptyRowsGrad: Callable[..., Any] = _door(
+    sparse_rows.SparseFillEmptyRowsGrad, "reverse_index_map grad_values"
+)
 StridedSliceGrad: Callable[..., Any] = _door(
     indexing.StridedSliceGrad, "dy shape begin end strides masks", masks=indexing.Masks(0, 0, 0, 0, 0)
 )

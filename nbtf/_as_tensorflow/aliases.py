@@ -42,7 +42,9 @@ ALIASES = {
     "python.framework.tensor": Alias("nbtf:Tensor", "class_names.py"),
     "python.ops.ragged.ragged_tensor": Alias("nbtf:RaggedTensor", "class_names.py"),
     "python.ops.linalg.sparse.sparse_csr_matrix_ops": Alias(
-        f"{_INSIDE}.private_modules:sparse_matrix_sparse_mat_mul", "keras.src.backend.tensorflow.numpy"
+        f"{_INSIDE}.sparse_matrices:csr_sparse_matrix_to_sparse_tensor sparse_matrix_sparse_mat_mul "
+        "sparse_tensor_to_csr_sparse_matrix",
+        "keras.src.backend.tensorflow.numpy, for matmul",
     ),
     "python.ops.math_ops": Alias("nbtf.compat._v1", "keras.src.backend.tensorflow.numpy, for is_nan"),
     "python.trackable.data_structures": Alias(

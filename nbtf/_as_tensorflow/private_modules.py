@@ -27,7 +27,6 @@ __all__ = [
     "executing_eagerly",
     "is_op_determinism_enabled",
     "num_gpus",
-    "sparse_matrix_sparse_mat_mul",
 ]
 
 
@@ -55,13 +54,6 @@ def _refuse_dtensor() -> NoReturn:
     raise NotImplementedError(
         "tf.experimental.dtensor is not in nbtf. Distribute the model with tf.distribute.MirroredStrategy, which "
         "Keras supports on TensorFlow."
-    )
-
-
-def sparse_matrix_sparse_mat_mul(*args: Any, **kwargs: Any) -> NoReturn:
-    """Refuses: nbtf multiplies sparse tensors by dense ones only."""
-    raise NotImplementedError(
-        "nbtf has no product of two sparse tensors. Multiply a sparse tensor by a dense one: tf.sparse.to_dense(b)."
     )
 
 

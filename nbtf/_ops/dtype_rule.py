@@ -62,6 +62,8 @@ class DtypeRule:
         letter, is_list = token.rstrip("*"), token[-1] == "*"
         for position, slot in enumerate(self._slots):
             if slot.letter == letter:
+                if slot.fixed is not None and slot.many:
+                    break
                 if any(earlier.many for earlier in self._slots[:position]):
                     raise TypeError(f"{self.type}: the input that decides the result's dtype must come before lists")
                 return _Maker(is_list, position, "", None)

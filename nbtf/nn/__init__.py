@@ -51,6 +51,8 @@ from nbtf._ops.nn.pooling_by_rank import max_pool1d as max_pool1d
 from nbtf._ops.nn.pooling_by_rank import pool as pool
 from nbtf._ops.nn.softmax import log_softmax as log_softmax
 from nbtf._ops.nn.softmax import softmax as softmax
+from nbtf._ops.nn.sparse_lookup import embedding_lookup_sparse as embedding_lookup_sparse
+from nbtf._ops.nn.sparse_lookup import safe_embedding_lookup_sparse as safe_embedding_lookup_sparse
 from nbtf._ops.reductions.statistics import moments as moments
 from nbtf._ops.reductions.statistics import zero_fraction as zero_fraction
 from nbtf.nn import experimental as experimental

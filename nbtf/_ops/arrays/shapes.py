@@ -39,7 +39,7 @@ def shape(input: TensorLike, out_type: DTypeLike | None = None, name: str | None
     """Returns the shape of a tensor as a tensor.
 
     Args:
-      input: any tensor.
+      input: any tensor, or a sparse tensor.
       out_type: the dtype, `tf.int32` (default) or `tf.int64`.
 
     Returns:
@@ -48,6 +48,9 @@ def shape(input: TensorLike, out_type: DTypeLike | None = None, name: str | None
     >>> tf.shape([[1, 2, 3], [4, 5, 6]]).numpy()
     array([2, 3], dtype=int32)
     """
+    of_sparse: Any = getattr(input, "_shape_as_tensor", None)
+    if of_sparse is not None:
+        return of_sparse(as_index_dtype(out_type))
     return Shape(input, out_type=out_type, name=name)
 
 
@@ -96,7 +99,7 @@ def size(input: TensorLike, out_type: DTypeLike | None = None, name: str | None 
     """Returns the number of elements of a tensor.
 
     Args:
-      input: any tensor.
+      input: any tensor, or a sparse tensor, whose zeros count as well.
       out_type: the dtype, `tf.int32` (default) or `tf.int64`.
 
     Returns:
@@ -105,6 +108,9 @@ def size(input: TensorLike, out_type: DTypeLike | None = None, name: str | None 
     >>> tf.size([[1, 2, 3], [4, 5, 6]]).numpy()
     np.int32(6)
     """
+    of_sparse: Any = getattr(input, "_size_as_tensor", None)
+    if of_sparse is not None:
+        return of_sparse(as_index_dtype(out_type))
     tensor = as_tensor(input)
     number = tensor.shape.num_elements()
     if number is None:
@@ -130,7 +136,7 @@ def rank(input: TensorLike, name: str | None = None) -> Tensor:
     """Returns the number of axes of a tensor.
 
     Args:
-      input: any tensor.
+      input: any tensor, or a sparse tensor.
 
     Returns:
       An int32 scalar. If the rank is known, the result is a constant and no op runs.
@@ -138,7 +144,7 @@ def rank(input: TensorLike, name: str | None = None) -> Tensor:
     >>> tf.rank([[1, 2, 3], [4, 5, 6]]).numpy()
     np.int32(2)
     """
-    tensor = as_tensor(input)
+    tensor: Any = input if hasattr(input, "_shape_as_tensor") else as_tensor(input)
     number = tensor.shape.rank
     if number is None:
         return Rank(tensor, name=name)

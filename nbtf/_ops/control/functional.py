@@ -31,7 +31,7 @@ def map_fn(
 
     Args:
       fn: function that takes a slice, or a structure of slices like `elems`.
-      elems: a tensor, or a structure of tensors of the same length.
+      elems: a tensor, a sparse tensor, or a structure of these, all of the same length.
       dtype: the former name of `fn_output_signature`.
       parallel_iterations, back_prop, swap_memory, infer_shape: accepted and ignored.
       fn_output_signature: dtypes or `tf.TensorSpec`s in the structure of `fn`'s results; by default like `elems`.
@@ -63,21 +63,26 @@ def map_fn(
 
 
 def _dtype_of(value: Any) -> DType:
-    return as_tensor(value).dtype
+    return _sliceable(value).dtype
 
 
-def _slices(elems: Any) -> list[list[Tensor]]:
+def _sliceable(value: Any) -> Any:
+    """Returns a value as a tensor, unless it is a sparse tensor, which returns its own slices."""
+    return value if hasattr(value, "_slices") else as_tensor(value)
+
+
+def _slices(elems: Any) -> list[list[Any]]:
     """Returns the slices of each tensor of a structure along its first axis."""
-    flat = [as_tensor(leaf) for leaf in flatten(elems)]
+    flat = [_sliceable(leaf) for leaf in flatten(elems)]
     if not flat:
         text = "elems must be a Tensor or (possibly nested) sequence of Tensors."
         raise ValueError(f"{text} Got {elems}, which does not contain any Tensors.")
     for leaf in flat:
-        if not leaf.ndim:
+        if not leaf.shape.rank:
             raise ValueError("Elements in elems must be 1+ dimensional Tensors, not scalars")
         if leaf.shape[0] != flat[0].shape[0]:
             raise ValueError(f"Dimensions {flat[0].shape[0]} and {leaf.shape[0]} are not compatible")
-    return [unstack(leaf) for leaf in flat]
+    return [leaf._slices() if hasattr(leaf, "_slices") else unstack(leaf) for leaf in flat]
 
 
 def _spec_of(signature: Any) -> TensorSpec:

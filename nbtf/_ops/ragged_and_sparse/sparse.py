@@ -13,11 +13,13 @@ from nbtf._ops.arrays.index_writes import joined_at
 from nbtf._ops.arrays.joining import unstack
 from nbtf._ops.arrays.shapes import transpose
 from nbtf._ops.attributes import as_ints
-from nbtf._ops.math.arithmetic import conj, multiply
-from nbtf._ops.math.comparison import not_equal, where
+from nbtf._ops.math.arithmetic import cast, conj, multiply
+from nbtf._ops.math.comparison import equal, not_equal, where
 from nbtf._ops.op import Gradients, op, unregistered
+from nbtf._ops.ragged_and_sparse.sparse_products import divided, multiplied
+from nbtf._ops.reductions.means_and_extremes import reduce_prod
 from nbtf._ops.reductions.sums import reduce_sum
-from nbtf._ops.specs import bracketed
+from nbtf._ops.specs import UNKNOWN, Dims, as_asked, bracketed
 from nbtf._runtime.attributes import reads
 from nbtf._runtime.conversion import as_tensor
 from nbtf._runtime.tape import Call
@@ -55,7 +57,7 @@ class SparseTensor:
         count, rank = self._indices.shape.with_rank(2)
         for length, vector in ((count, self._values), (rank, self._dense_shape)):
             elements = vector.shape.with_rank(1)[0]
-            if elements != length:
+            if elements != length and None not in (elements, length):
                 raise ValueError(f"Dimensions {length} and {elements} are not compatible")
 
     indices: Tensor = reads("_indices", "The positions of the values.")
@@ -88,11 +90,43 @@ class SparseTensor:
     def _with_converted(self, dtype: DType, convert: Callable[[Any, DType], Any]) -> SparseTensor:
         return self.with_values(convert(self._values, dtype))
 
+    def _shape_as_tensor(self, dtype: DType) -> Tensor:
+        return cast(self._dense_shape, dtype)
+
+    def _size_as_tensor(self, dtype: DType) -> Tensor:
+        return reduce_prod(cast(self._dense_shape, dtype))
+
+    def _slices(self) -> list[SparseTensor]:
+        """Returns the slices along the first axis."""
+        rows = self._indices[:, 0]
+        slices: list[SparseTensor] = []
+        for number in range(self.shape.as_list()[0] or 0):
+            stored: Any = where(equal(rows, number))
+            values = gather_nd(self._values, stored)
+            slices.append(SparseTensor(gather_nd(self._indices, stored)[:, 1:], values, self._dense_shape[1:]))
+        return slices
+
     dtype: DType = reads("_values.dtype", "The dtype of the elements.")
 
     def with_values(self, new_values: TensorLike) -> SparseTensor:
         """Returns a sparse tensor with other values at the same positions."""
         return SparseTensor(self._indices, new_values, self._dense_shape)
+
+    def __mul__(self, other: TensorLike) -> SparseTensor:
+        """Returns a sparse tensor with its stored elements multiplied by a tensor that broadcasts to its shape."""
+        if isinstance(other, SparseTensor):
+            return NotImplemented
+        return self.with_values(multiplied(self._indices, self._values, self._dense_shape, other))
+
+    def __truediv__(self, other: TensorLike) -> SparseTensor:
+        """Returns a sparse tensor with its stored elements divided by a tensor that broadcasts to its shape.
+
+        Raises:
+          InvalidArgumentError: if the shapes do not fit, or an element of the divisor is 0.
+        """
+        if isinstance(other, SparseTensor):
+            return NotImplemented
+        return self.with_values(divided(self._indices, self._values, self._dense_shape, other))
 
     def __str__(self) -> str:
         return f"SparseTensor(indices={self._indices!s}, values={self._values!s}, dense_shape={self._dense_shape!s})"
@@ -107,7 +141,14 @@ class SparseTensor:
         )
 
 
-@op("int64 T T -> T", T=ALL, plain={"output_shape": as_ints}, cpu_only=True)
+@op(
+    "int64 T T -> T",
+    T=ALL,
+    host={"output_shape": as_ints},
+    asked={"output_shape": int64},
+    cpu_only=True,
+    partly=as_asked("output_shape"),
+)
 def SparseToDense(
     xp: Any, sparse_indices: Any, sparse_values: Any, default_value: Any, output_shape: Any, validate_indices: bool
 ) -> Any:
@@ -175,7 +216,7 @@ def to_dense(
     array([[1, 0, 0],
            [0, 0, 2]], dtype=int32)
     """
-    sparse = _sparse(sp_input)
+    sparse = sparse_of(sp_input)
     if default_value is None:
         default_value = {"O": b"", "b": False}.get(sparse.dtype.np_dtype.kind, 0)
     return SparseToDense(
@@ -188,7 +229,12 @@ def to_dense(
     )
 
 
-def _sparse(value: Any) -> SparseTensor:
+def sparse_of(value: Any) -> SparseTensor:
+    """Returns a value that must be a sparse tensor.
+
+    Raises:
+      TypeError: if it is not.
+    """
     if not isinstance(value, SparseTensor):
         raise TypeError("Input must be a SparseTensor.")
     return value
@@ -212,7 +258,18 @@ def from_dense(tensor: TensorLike, name: str | None = None) -> SparseTensor:
     return SparseTensor(indices, gather_nd(dense, indices), as_tensor(dense.shape.as_list(), int64))
 
 
-@op("int64 T -> int64 T", T=ALL, plain={"input_shape": as_ints}, cpu_only=True)
+def _reordered_partly(input_indices: Any, input_values: Any, **attrs: Any) -> list[Dims]:
+    return [input_indices.shape, input_values.shape]
+
+
+@op(
+    "int64 T -> int64 T",
+    T=ALL,
+    host={"input_shape": as_ints},
+    asked={"input_shape": int64},
+    cpu_only=True,
+    partly=_reordered_partly,
+)
 def SparseReorder(xp: Any, input_indices: Any, input_values: Any, input_shape: Any) -> list[Any]:
     order = xp.lexsort(input_indices.T[::-1])
     return [input_indices[order], input_values[order]]
@@ -241,12 +298,17 @@ def reorder(sp_input: SparseTensor, name: str | None = None) -> SparseTensor:
     >>> tf.sparse.reorder(tf.sparse.SparseTensor([[1], [0]], [5, 6], [2])).values.numpy()
     array([6, 5], dtype=int32)
     """
-    sparse = _sparse(sp_input)
+    sparse = sparse_of(sp_input)
     indices, values = SparseReorder(sparse.indices, sparse.values, input_shape=sparse.dense_shape, name=name)
     return SparseTensor(indices, values, sparse.dense_shape)
 
 
-@op("int64 T T -> T", T=NUMBERS, plain={"a_shape": as_ints})
+def _product_partly(a_indices: Any, a_values: Any, b: Any, a_shape: Any, adjoint_a: bool, adjoint_b: bool) -> Dims:
+    height = None if a_shape is UNKNOWN else a_shape[1 if adjoint_a else 0]
+    return height, None if b.shape is None else b.shape[0 if adjoint_b else 1]
+
+
+@op("int64 T T -> T", T=NUMBERS, host={"a_shape": as_ints}, asked={"a_shape": int64}, partly=_product_partly)
 def SparseTensorDenseMatMul(
     xp: Any, a_indices: Any, a_values: Any, b: Any, a_shape: Any, adjoint_a: bool, adjoint_b: bool
 ) -> Any:
@@ -293,12 +355,16 @@ def _adjoint(matrix: Tensor) -> Tensor:
 
 
 def sparse_dense_matmul(
-    sp_a: SparseTensor, b: TensorLike, adjoint_a: bool = False, adjoint_b: bool = False, name: str | None = None
+    sp_a: SparseTensor | TensorLike,
+    b: SparseTensor | TensorLike,
+    adjoint_a: bool = False,
+    adjoint_b: bool = False,
+    name: str | None = None,
 ) -> Tensor:
-    """Returns the product of a sparse matrix and a matrix.
+    """Returns the product of a sparse matrix and a matrix, in either order.
 
     Args:
-      sp_a: the sparse matrix, shape `[m, k]`.
+      sp_a: the sparse matrix, shape `[m, k]`; or a matrix if `b` is sparse.
       b: a matrix of the same dtype, shape `[k, n]`.
       adjoint_a: whether to use the conjugate transpose of `sp_a`; False by default.
       adjoint_b: the same for `b`.
@@ -307,13 +373,18 @@ def sparse_dense_matmul(
       A tensor of shape `[m, n]`.
 
     Raises:
-      TypeError: if `sp_a` is not a sparse tensor.
+      TypeError: if neither is sparse.
       InvalidArgumentError: if the matrices' shapes do not fit.
 
     >>> tf.sparse.sparse_dense_matmul(tf.sparse.from_dense([[0, 2]]), [[1], [3]]).numpy()
     array([[6]], dtype=int32)
     """
-    sparse = _sparse(sp_a)
+    if isinstance(b, SparseTensor):
+        # The transposed product has the sparse matrix first. Source: `sparse_tensor_dense_matmul` in sparse_ops.py.
+        if adjoint_a == adjoint_b:
+            adjoint_a, adjoint_b = not adjoint_a, not adjoint_b
+        return transpose(sparse_dense_matmul(b, sp_a, adjoint_a, adjoint_b, name))
+    sparse = sparse_of(sp_a)
     return SparseTensorDenseMatMul(
         sparse.indices,
         sparse.values,

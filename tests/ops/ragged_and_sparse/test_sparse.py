@@ -110,3 +110,20 @@ def test_other_ops_say_what_to_do() -> None:
         tf.abs(sparse())
     with pytest.raises(TypeError, match="Input must be a SparseTensor"):
         tf.sparse.to_dense(tf.constant([1]))  # pyright: ignore[reportArgumentType]  # what is refused
+
+
+@pytest.mark.parametrize(("adjoint_a", "adjoint_b"), [(False, False), (True, False), (False, True), (True, True)])
+def test_dense_matrix_may_come_first_in_a_product(adjoint_a: bool, adjoint_b: bool) -> None:
+    a, b = tf.constant([[0, 2], [3, 1]]), tf.constant([[1, 2], [0, 4]])
+    product = tf.sparse.sparse_dense_matmul(a, tf.sparse.from_dense(b), adjoint_a, adjoint_b)
+
+    expected = (a.numpy().T if adjoint_a else a.numpy()) @ (b.numpy().T if adjoint_b else b.numpy())
+    assert expected.tolist() == product.numpy().tolist()
+
+
+def test_functions_are_applied_to_each_slice() -> None:
+    s = tf.sparse.from_dense([[[1.0, 0.0], [0.0, 2.0]], [[3.0, 0.0], [0.0, 0.0]]])
+    dense = tf.constant([[[1.0], [2.0]], [[3.0], [4.0]]])
+    products = tf.map_fn(lambda pair: tf.sparse.sparse_dense_matmul(*pair), (s, dense), fn_output_signature=tf.float32)
+
+    assert tf.matmul(tf.sparse.to_dense(s), dense).numpy().tolist() == products.numpy().tolist()

@@ -13,6 +13,7 @@ from typing import Any
 
 from nbtf._devices import cost
 from nbtf._devices.cards import PhysicalGPU
+from nbtf._devices.chips import clock_rate
 from nbtf._frameworks.torch.dispatch import RECORDING
 from nbtf._frameworks.torch.thread_observer import hearing_of_thread
 from nbtf._locks import new_lock
@@ -92,6 +93,10 @@ class Timing:
             end = max([self._busy_until[number] for number in ends]) + seconds
             for number in ends:
                 self._busy_until[number] = end
+
+    def add_cycles(self, number: int, cycles: int) -> None:
+        """Adds a number of clock cycles to a card's time."""
+        self._add(number, cycles / clock_rate(self._cards[number]))
 
     def _add(self, number: int, seconds: float) -> None:
         with self._lock:

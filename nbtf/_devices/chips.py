@@ -73,6 +73,6 @@ def clock_rate(card: Card) -> float:
 
     >>> from nbtf._devices.catalog import find_card
     >>> round(clock_rate(find_card("A100-40GB")) / 1e6)
-    1410
+    1411
     """
     return card.peak_flops / (2 * _LANES[card.compute_capability] * chip_of(card).multiprocessors)

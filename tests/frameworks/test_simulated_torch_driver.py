@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import re
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -303,3 +305,14 @@ def test_functions_of_nccl_are_refused_by_name_and_copies_between_cards_work_wit
     assert set(nccl.__all__) < refused
     with pytest.warns(UserWarning, match="NCCL"):
         assert [2, 2] == torch.nn.parallel.comm.reduce_add(tensors).tolist()
+
+
+def test_modelling_times_prints_no_warning_about_triton() -> None:
+    lines = (
+        "import torch, nbtf as tf; tf.runtime.simulate_gpus(1, frameworks='torch')",
+        "torch.cuda.Event(enable_timing=True).record()",
+        "x = torch.ones(2, 2, device='cuda'); x @ x",
+    )
+    ran = subprocess.run([sys.executable, "-c", "\n".join(lines)], capture_output=True, text=True, check=True)
+
+    assert "triton" not in ran.stderr

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from importlib import import_module
+from logging import getLogger
 from math import prod
 from typing import Any
 
@@ -108,7 +109,7 @@ class Timing:
     def _operations(self, name: str, args: Any, kwargs: Any, result: Any, tensors: Sequence[Any]) -> float:
         """Returns the arithmetic of an op from PyTorch's table; otherwise counts one operation per element."""
         if self._formulas is None:
-            registry: Mapping[Any, Any] = import_module("torch.utils.flop_counter").flop_registry
+            registry = _flop_registry()
             self._formulas = {f"aten::{getattr(packet, '__name__', packet)}": registry[packet] for packet in registry}
         formula = self._formulas.get(_LIKE.get(name, name)) or self._formulas.get(name.removesuffix("_"))
         if formula is not None:
@@ -121,3 +122,14 @@ class Timing:
                 yield value
             elif value.__class__ in (list, tuple):
                 yield from self._tensors(value)
+
+
+def _flop_registry() -> Mapping[Any, Any]:
+    """Returns PyTorch's table of formulas; its import would warn that a PyTorch with CUDA comes with Triton."""
+    name = "torch.utils.flop_counter"
+    logger = getLogger(name)
+    logger.disabled = True
+    try:
+        return import_module(name).flop_registry
+    finally:
+        logger.disabled = False

@@ -62,3 +62,17 @@ def chip_of(card: Card) -> Chip:
     Chip(multiprocessors=40, l2_bytes=4194304, threads=1024, shared_bytes=65536, shared_of_block=65536)
     """
     return Chip(*_OF_CARD[card.name], *_OF_CAPABILITY[card.compute_capability])
+
+
+_LANES = {(3, 5): 192, (6, 0): 64, (7, 0): 64, (7, 5): 64, (8, 0): 64, (8, 6): 128, (8, 9): 128, (9, 0): 128}
+"""Float32 lanes of a multiprocessor. Source: CUDA C++ programming guide, throughput of arithmetic instructions."""
+
+
+def clock_rate(card: Card) -> float:
+    """Returns the cycles per second at which a card from the catalog reaches its peak rate: two operations per lane.
+
+    >>> from nbtf._devices.catalog import find_card
+    >>> round(clock_rate(find_card("A100-40GB")) / 1e6)
+    1411
+    """
+    return card.peak_flops / (2 * _LANES[card.compute_capability] * chip_of(card).multiprocessors)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import wraps
 from typing import Any, ClassVar, NamedTuple, ParamSpec, Self, TypeVar
 
@@ -32,6 +32,17 @@ class Pool(NamedTuple):
     in_use: int
     peak: int | None
     returns: str | None
+
+
+class Blocks(NamedTuple):
+    """The blocks of a library's allocator on one card, in bytes.
+
+    `sizes` are the sizes of blocks in use, by the addresses that arrays report: an array's size is rounded up to its
+    block. `releasable` is what `Pool.returns` frees: memory next to a block in use stays reserved.
+    """
+
+    sizes: Mapping[int, int]
+    releasable: int
 
 
 class Card(NamedTuple):
@@ -164,6 +175,10 @@ class Framework(ABC):
     @abstractmethod
     def pools(self) -> list[Pool]:
         """Returns the pools of its allocator on the cards that it has started to use."""
+
+    def blocks(self, pool: Pool) -> Blocks:
+        """Returns the blocks of a pool; without sizes, and with all unused memory releasable, if they are unknown."""
+        return Blocks({}, pool.reserved - pool.in_use)
 
     @abstractmethod
     def arrays(self) -> Arrays | None:

@@ -97,13 +97,13 @@ def share_simulated_gpus(libraries: Sequence[str], configuration: Configuration)
 def names_of_devices(libraries: Sequence[str], count: int) -> str:
     """Returns a sentence with the device names in the libraries, and the libraries that are not installed.
 
-    >>> names_of_devices(["torch"], 4).startswith("PyTorch has them as cuda:0 to cuda:3.")
-    True
+    >>> names_of_devices(["torch"], 4).partition(". ")[0].rstrip(".")
+    'PyTorch has them as cuda:0 to cuda:3 and computes with its own CPU ops'
     """
     names = "cuda:0" if count == 1 else f"cuda:0 to cuda:{count - 1}"
     missing = [library for library in libraries if library not in sys.modules and find_spec(library) is None]
     absence = f" {library_names(missing)} is not installed: pip install {' '.join(missing)}." if missing else ""
-    return f"{library_names(libraries)} has them as {names}.{absence}"
+    return f"{library_names(libraries)} has them as {names} and computes with its own CPU ops.{absence}"
 
 
 def share_from_environment() -> None:

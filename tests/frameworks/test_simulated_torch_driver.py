@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import re
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -277,3 +279,53 @@ def test_workers_of_a_data_loader_use_the_cpu_as_ever() -> None:
     loader = torch.utils.data.DataLoader(dataset, num_workers=1, batch_size=2, multiprocessing_context="fork")
 
     assert [[0.0, 1.0], [2.0, 3.0]] == [batch.cuda().tolist() for (batch,) in loader]
+
+
+@pytest.mark.parametrize(("model", "versions"), [("A100-40GB", ("13.0", 92000)), ("V100", ("12.6", 91002))])
+def test_pytorch_reports_the_libraries_of_a_release_for_the_cards(model: str, versions: tuple[str, int]) -> None:
+    tf.runtime.restart()
+    tf.runtime.simulate_gpus(1, model=model, frameworks="torch")
+    reported = torch.version.cuda, torch.backends.cudnn.version()
+    torch.ones(1, device="cuda")  # PyTorch compares the cards with its architectures, and does not warn
+    tf.runtime.restart()
+    tf.runtime.simulate_gpus(0)
+
+    assert versions == reported
+    assert (None, None) == (torch.version.cuda, torch.backends.cudnn.version())
+
+
+@pytest.mark.filterwarnings("ignore:Times between events")
+def test_sleeping_takes_modelled_time() -> None:
+    start, middle, end = [torch.cuda.Event(enable_timing=True) for _ in range(3)]
+
+    start.record()
+    torch.cuda._sleep(1_410_000)
+    middle.record()
+    torch.cuda._sleep(2_820_000)
+    end.record()
+
+    assert [1, 2] == [round(start.elapsed_time(middle), 2), round(middle.elapsed_time(end), 2)]
+
+
+def test_functions_of_nccl_are_refused_by_name_and_copies_between_cards_work_without_it() -> None:
+    nccl, refused = torch.cuda.nccl, set[str]()
+    tensors = [torch.ones(2, device=f"cuda:{number}") for number in range(2)]
+    for name in (*nccl.__all__, "unique_id", "init_rank"):
+        with pytest.raises(NotImplementedError, match=rf"torch\.cuda\.nccl\.{name} calls NCCL"):
+            getattr(nccl, name)(tensors)
+        refused.add(name)
+
+    assert set(nccl.__all__) < refused
+    with pytest.warns(UserWarning, match="NCCL"):
+        assert [2, 2] == torch.nn.parallel.comm.reduce_add(tensors).tolist()
+
+
+def test_modelling_times_prints_no_warning_about_triton() -> None:
+    lines = (
+        "import torch, nbtf as tf; tf.runtime.simulate_gpus(1, frameworks='torch')",
+        "torch.cuda.Event(enable_timing=True).record()",
+        "x = torch.ones(2, 2, device='cuda'); x @ x",
+    )
+    ran = subprocess.run([sys.executable, "-c", "\n".join(lines)], capture_output=True, text=True, check=True)
+
+    assert "triton" not in ran.stderr

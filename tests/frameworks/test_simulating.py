@@ -27,7 +27,7 @@ def test_pytorch_has_what_the_environment_asks_for(first: str, second: str) -> N
     process = run(PROGRAM.format(first=first, second=second), NBTF_SIMULATE="torch")
 
     assert "2 cuda:1\n" == process.stdout, process.stderr
-    assert "PyTorch has them as cuda:0 to cuda:1." in process.stderr
+    assert "PyTorch has them as cuda:0 to cuda:1 and computes with its own CPU ops." in process.stderr
 
 
 @pytest.mark.parametrize("libraries", ["torch", ""])
@@ -43,7 +43,10 @@ def test_a_library_that_is_not_here_is_said_to_be_missing(monkeypatch: pytest.Mo
 
     sentence = simulating.names_of_devices(["torch"], 1)
 
-    assert "PyTorch has them as cuda:0. PyTorch is not installed: pip install torch." == sentence
+    assert (
+        "PyTorch has them as cuda:0 and computes with its own CPU ops. PyTorch is not installed: pip install torch."
+        == sentence
+    )
 
 
 def test_the_compiler_can_be_loaded_while_gpus_are_simulated() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from nbtf._frameworks.base import Activity, Arrays, Card, Framework, Listening, Pool, cautious
+from nbtf._frameworks.base import Activity, Arrays, Blocks, Card, Framework, Listening, Pool, cautious
 
 DEVICE_TYPES = ("cuda",)
 """Types of devices whose tensors use memory of a card."""
@@ -48,10 +48,20 @@ class PyTorch(Framework):
             for number in self._ordinals()
         ]
 
+    def blocks(self, pool: Pool) -> Blocks:
+        """Returns the blocks of a card's pool, from the allocator's snapshot."""
+        return self._blocks(int(pool.device.removeprefix("cuda:"))) or super().blocks(pool)
+
+    @cautious(lambda: None)
+    def _blocks(self, number: int) -> Blocks | None:
+        from nbtf._frameworks.torch.segments import blocks_of
+
+        return blocks_of(self._module.cuda.memory_snapshot(), number)
+
     @cautious(lambda: None)
     def arrays(self) -> Arrays | None:
         """Returns the description of its tensors."""
-        from nbtf._frameworks.torch.tensors import tensors_of  # imported late, like those below: few need it
+        from nbtf._frameworks.torch.tensors import tensors_of  # imported late, like the others: few need it
 
         return tensors_of(self.name, self._module, DEVICE_TYPES)
 

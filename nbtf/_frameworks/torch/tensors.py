@@ -34,7 +34,8 @@ def tensors_of(library: str, torch: Any, device_types: Collection[str]) -> Array
 
     def gradient(tensor: Any) -> Any:
         with plain():
-            return tensor.grad if tensor.is_leaf else None  # PyTorch warns when `grad` of any other tensor is read
+            # PyTorch warns when `grad` of any other tensor is read.
+            return tensor.grad if tensor.is_leaf or tensor.retains_grad else None
 
     @cautious(lambda: False)  # older releases do not count references
     def is_pythons(tensors: Sequence[Any], held_elsewhere: int = 0) -> bool:

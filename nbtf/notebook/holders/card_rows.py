@@ -8,8 +8,10 @@ from typing import Any
 
 from nbtf import runtime
 from nbtf.notebook.holders.containers import Gather, Row
+from nbtf.notebook.holders.graph_rows import GraphRows
 from nbtf.notebook.holders.holders import Holders
-from nbtf.notebook.holders.library_rows import ForeignArrays, addresses, pool_rows
+from nbtf.notebook.holders.library_rows import ForeignArrays
+from nbtf.notebook.holders.pool_rows import addresses, pool_rows
 from nbtf.notebook.session import Session
 
 Cards = list[list[runtime.DeviceInfo]]
@@ -54,8 +56,9 @@ def foreign_rows(holders: Holders, arrays: Sequence[runtime.Arrays], cards: Card
     """Returns rows for the memory of this process's other libraries on the cards."""
     numbers = [card[0].cuda for card in cards if card[0].cuda is not None]
     own_ranges = [span for card in cards for gpu in card for span in addresses(gpu.name)]
-    rows = ForeignArrays(holders, arrays, numbers, own_ranges).rows(gather)
-    return rows + pool_rows(numbers, rows, holders.finished)
+    foreign = ForeignArrays(holders, arrays, numbers, own_ranges)
+    rows = foreign.rows(gather) + GraphRows(foreign).rows(gather)
+    return rows + pool_rows(numbers, rows, foreign.listed, holders.finished)
 
 
 def on_cards(session: Session, cards: Cards, rows: Sequence[Row]) -> tuple[list[Row], list[str]]:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from types import FrameType
 
 from nbtf.notebook.holders.families import Families
-from nbtf.notebook.holders.names import LONGEST, AccessPath
+from nbtf.notebook.holders.names import IN_PARTS, LONGEST, AccessPath
 from nbtf.notebook.holders.reference import ITEM, Reference
 from nbtf.notebook.holders.search import Root
 
@@ -22,6 +22,10 @@ _DEEPEST = 50
 
 _MOST = 4
 """Maximum number of lines for one piece: if more are needed, the program itself should change."""
+
+
+_FEW = 2
+"""Number of lines up to which entries of dictionaries are deleted one by one, and not with the whole dictionary."""
 
 
 class _NotFreedError(Exception):
@@ -54,7 +58,15 @@ class Freeing:
         Returns:
           None if the objects would stay alive or time ran out; an empty list if they are freed when the cell ends.
         """
-        cut = _Cut(self, all_items)
+        lines = self._lines(numbers, all_items, False)
+        if lines is not None and len(lines) <= _FEW:
+            return lines
+        in_whole = self._lines(numbers, all_items, True)
+        return lines if in_whole is None or (lines is not None and len(lines) <= len(in_whole)) else in_whole
+
+    def _lines(self, numbers: Collection[int], all_items: bool, all_entries: bool) -> list[str] | None:
+        """Returns the lines that free objects; with `all_entries`, dictionaries are freed as a whole as well."""
+        cut = _Cut(self, all_items, all_entries)
         try:
             for number in numbers:
                 if not cut.goes_with_freed(number):
@@ -74,11 +86,11 @@ def _in_order(lines: Collection[str]) -> list[str]:
 class _Cut:
     """The lines for one piece, as they are found."""
 
-    def __init__(self, freeing: Freeing, all_items: bool) -> None:
+    def __init__(self, freeing: Freeing, all_items: bool, all_entries: bool) -> None:
         self._families, self._names = freeing.families, freeing.families.names
         self._graph = self._names.graph
         self._forgotten, self._variables, self._late = freeing.forgotten, freeing.variables, freeing.is_late
-        self._whole = all_items
+        self._whole, self._all_entries = all_items, all_entries
         self._freed: set[int] = set()
         self._being_freed: set[int] = set()
         self.lines: dict[str, None] = {}
@@ -154,7 +166,8 @@ class _Cut:
         lines: dict[Reference, str | None] = {}
         for path, reference in self._names.steps(parent, number):
             if not (self._whole and reference.pattern == ITEM):
-                lines[reference] = _removal(path, reference, best)
+                is_entry = self._all_entries and reference.text.startswith("[")
+                lines[reference] = None if is_entry else _removal(path, reference, best)
         deletions = [line for line in lines.values() if line is not None]
         if len(deletions) == self._graph.into[number].count(parent):
             self.lines |= dict.fromkeys(deletions)
@@ -168,6 +181,8 @@ def _removal(path: AccessPath, reference: Reference, parent: AccessPath | None) 
         line = f"{parent.code}.cache_clear()"
     elif reference.removal == "close" and parent is not None and parent.code is not None:
         line = f"{parent.code}.close()"
+    elif path.code is not None and IN_PARTS.search(path.code):
+        return None  # a module or optimizer without one of its parameters is useless: it is freed as a whole
     elif reference.removal in ("del", "None") and path.code is not None and not path.owner:
         line = f"del {path.code}" if reference.removal == "del" else f"{path.code} = None"
     else:

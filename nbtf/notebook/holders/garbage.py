@@ -27,8 +27,12 @@ _MOST = 5_000
 """Maximum number of objects that lead to a tensor: garbage is small, whereas live objects lead everywhere."""
 
 
+HELD_BY_CYCLES = "only a reference cycle, until Python's garbage collector runs"
+"""The name that tables show for the holder of garbage."""
+
+
 def garbage(pieces: Collection[Piece], deadline: float) -> set[Piece]:
-    """Returns the pieces of memory that only garbage holds.
+    """Returns the pieces of memory of nbtf's tensors that only garbage holds.
 
     Args:
       pieces: the pieces to check, largest first.
@@ -36,8 +40,18 @@ def garbage(pieces: Collection[Piece], deadline: float) -> set[Piece]:
     """
     if not pieces or time.monotonic() >= deadline:
         return set()
-    tensors, garbage_pieces = _tensors(set(pieces)), set[Piece]()
-    waiting = [piece for piece in pieces if piece in tensors]
+    tensors = _tensors(set(pieces))
+    return garbage_of({piece: tensors[piece] for piece in pieces if piece in tensors}, deadline)
+
+
+def garbage_of(tensors: dict[Piece, list[Any]], deadline: float) -> set[Piece]:
+    """Returns the pieces of memory that only garbage holds.
+
+    Args:
+      tensors: all objects that hold each piece, largest piece first; emptied.
+      deadline: value of `time.monotonic()` at which the search stops.
+    """
+    waiting, garbage_pieces = [*tensors], set[Piece]()
     while waiting and time.monotonic() < deadline:
         batch, waiting = waiting[:_SEEDS], waiting[_SEEDS:]
         ids = {piece: [id(tensor) for tensor in tensors[piece]] for piece in batch}

@@ -13,7 +13,7 @@ from nbtf._runtime.inventory import lent_pieces
 from nbtf.notebook.holders import last_error
 from nbtf.notebook.holders.families import Families
 from nbtf.notebook.holders.freeing import Freeing
-from nbtf.notebook.holders.garbage import Piece, garbage
+from nbtf.notebook.holders.garbage import Piece, garbage, garbage_of
 from nbtf.notebook.holders.introspection import class_name, items_of, kind_of, names_in, running_frames
 from nbtf.notebook.holders.names import MOVING, OUTPUTS, UNDERSCORES, AccessPath, Names, in_users_words
 from nbtf.notebook.holders.reference import Reference
@@ -150,6 +150,10 @@ class Holders:
     def garbage(self, pieces: list[Piece]) -> set[Piece]:
         """Returns the nameless pieces that only reference cycles hold."""
         return garbage(pieces, self._deadline)
+
+    def garbage_of(self, arrays: dict[Piece, list[Any]]) -> set[Piece]:
+        """Returns the pieces that only reference cycles hold, given all arrays of each piece; empties `arrays`."""
+        return garbage_of(arrays, self._deadline)
 
     def lines(self, pieces: Sequence[Piece]) -> list[str] | None:
         """Returns the lines that free pieces together; None if no such lines are known."""

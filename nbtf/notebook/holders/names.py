@@ -335,6 +335,9 @@ _ROOTS: dict[str, Callable[[str], AccessPath]] = {
 
 IN_MODULE = re.compile(r"\._(?:modules|parameters|buffers)\['")
 
+IN_PARTS = re.compile(rf"{IN_MODULE.pattern}|\.param_groups\b")
+"""Where PyTorch's modules and optimizers keep parameters."""
+
 _STATE = re.compile(r"(.+)\.state\[<\w+>\]\['(\w+)'\]")
 
 

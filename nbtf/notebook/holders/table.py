@@ -14,7 +14,7 @@ from nbtf.notebook.holders import last_error
 from nbtf.notebook.holders.card_rows import Cards, foreign_rows, on_cards, real_cards
 from nbtf.notebook.holders.containers import Entry, Gather, Row, gather, list_all
 from nbtf.notebook.holders.freeing import COLLECT
-from nbtf.notebook.holders.garbage import Piece
+from nbtf.notebook.holders.garbage import HELD_BY_CYCLES, Piece
 from nbtf.notebook.holders.holders import Held, Holders, Item
 from nbtf.notebook.holders.names import WEIGHTS
 from nbtf.notebook.session import Session, say
@@ -22,8 +22,6 @@ from nbtf.notebook.tables import MOST_ROWS, NOTHING, Column, Table, sizes, texts
 
 SECONDS = 10.0
 """Maximum duration of a search. For 100,000 tensors, finding holders and the lines that free them takes six seconds."""
-
-GARBAGE = "only a reference cycle, until Python's garbage collector runs"
 
 _LATE = "not found in time"
 
@@ -140,7 +138,7 @@ def _rows(session: Session, blocks: list[_Block], holders: Holders, gather: Gath
     entries: list[Entry] = []
     for block in blocks:
         owner = owners[block.piece]
-        nobody = "" if owner is not None else GARBAGE if block.piece in dead else _nobody(block, is_late)
+        nobody = "" if owner is not None else HELD_BY_CYCLES if block.piece in dead else _nobody(block, is_late)
         if isinstance(owner, Item):
             key = owner.outermost, owner.is_variable
             if key not in containers:

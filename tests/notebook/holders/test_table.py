@@ -14,7 +14,7 @@ import pytest
 
 import nbtf as tf
 from nbtf._runtime.context import CURRENT
-from nbtf.notebook.holders.table import GARBAGE
+from nbtf.notebook.holders.garbage import HELD_BY_CYCLES
 from tests.machines import SCRATCH
 from tests.notebook.conftest import ENOUGH, Shell
 
@@ -243,7 +243,7 @@ def test_garbage_that_was_not_collected_yet_is_told(shell: Shell) -> None:
     finally:
         gc.enable()
 
-    assert (GARBAGE, ["import gc; gc.collect()"]) == (row["holder"], row["frees"])
+    assert (HELD_BY_CYCLES, ["import gc; gc.collect()"]) == (row["holder"], row["frees"])
     run(shell, row["frees"])
     assert SCRATCH == in_use()
 

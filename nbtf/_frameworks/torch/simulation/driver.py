@@ -68,6 +68,7 @@ class Driver:
             "isInBadFork": lambda: machine.is_forked,
             "getArchFlags": self.architectures,
             "hasPrimaryContext": self.is_initialized,
+            "sleep": self.sleep,
             "memoryStats": self.memory_stats,
             "resetPeakMemoryStats": self.reset_peaks,
             "resetAccumulatedMemoryStats": self.reset_sums,
@@ -124,6 +125,10 @@ class Driver:
         """Returns the architectures that kernels were compiled for: those of the simulated cards."""
         capabilities = {card.card.compute_capability for card in self._machine.cards}
         return " ".join(f"sm_{major}{minor}" for major, minor in sorted(capabilities))
+
+    def sleep(self, cycles: int) -> None:
+        """Keeps the current device busy in modelled time; nothing waits."""
+        self._machine.timing.add_cycles(self._machine.current, cycles)
 
     def memory_stats(self, number: int) -> dict[str, Any]:
         """Returns the statistics of a device's allocator."""

@@ -51,7 +51,7 @@ def _table(*groups: Iterable[tuple[str, Answer]]) -> Mapping[str, Answer]:
 ANSWERS: Mapping[str, Answer] = _table(
     _simulated(
         "init getDeviceCount getDevice setDevice exchangeDevice maybeExchangeDevice canDeviceAccessPeer isInBadFork"
-        " getArchFlags hasPrimaryContext"
+        " getArchFlags hasPrimaryContext getCompiledVersion sleep"
     ),
     _simulated("getCurrentStream getCurrentRawStream getDefaultStream setStream"),
     _simulated(
@@ -61,7 +61,7 @@ ANSWERS: Mapping[str, Answer] = _table(
     _simulated("cudaCachingAllocator_enable set_sync_debug_mode get_cudnn_benchmark_limit set_cudnn_benchmark_limit"),
     _simulated("tunableop_enable tunableop_tuning_enable record_untuned_enable"),
     _simulated("record_memory_history record_memory_history_legacy isHistoryEnabled"),
-    _no_op("synchronize sleep", _AT_ONCE),
+    _no_op("synchronize", _AT_ONCE),
     _no_op("get_sync_debug_mode", _AT_ONCE, 0),
     _no_op("resetPeakHostMemoryStats resetAccumulatedHostMemoryStats", _PINNED),
     _no_op("ipc_collect", "no memory is shared between processes"),
@@ -88,7 +88,6 @@ ANSWERS: Mapping[str, Answer] = _table(
     _refused("getCurrentBlasHandle getCurrentSolverHandle getStreamFromExternal", _ADDRESSES),
     _refused("allocationTraceback", "addresses of tensors are those of this computer's memory"),
     _refused("setMemoryMetadata attach_out_of_memory_observer", _NO_METADATA),
-    _refused("getCompiledVersion", "this PyTorch was built without CUDA"),
     _refused("getHipblasltVersion", "this PyTorch was built without ROCm"),
     _refused("jiterator_compile_and_launch_kernel", "CUDA C++ does not run on this computer's CPU"),
     _refused(

@@ -33,6 +33,7 @@ from nbtf._frameworks.torch.simulation.special_kernels import special_kernels
 from nbtf._frameworks.torch.simulation.storages import install_storages
 from nbtf._frameworks.torch.simulation.streams import Streams
 from nbtf._frameworks.torch.simulation.tensor_types import install_tensor_types
+from nbtf._frameworks.torch.simulation.versions import install_versions, versions_for
 from nbtf._runtime.context import CURRENT
 
 
@@ -125,6 +126,8 @@ class Installation:
             replace(torch._C, name, function)
         if torch.distributed.is_available():
             install_groups(torch, self._peers, self._replacements)
+        capabilities = {card.card.compute_capability for card in self.machine.cards}
+        install_versions(torch, versions_for(capabilities), self._replacements)
         install_pinning(torch, self._replacements)
         install_storages(self.machine, self._replacements)
         install_tensor_types(torch, self._replacements)

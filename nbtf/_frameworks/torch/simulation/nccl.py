@@ -18,7 +18,7 @@ _TIMEOUT = timedelta(minutes=10)
 """How long NCCL waits. Source: `kProcessGroupNCCLDefaultTimeout`, torch/csrc/distributed/c10d/ProcessGroupNCCL.hpp."""
 
 _VERSION = 2 << 32 | 27 << 16 | 5
-"""NCCL 2.27.5, which PyTorch 2.9 contains. `torch.cuda.nccl.version()` unpacks it, and logs of errors contain it."""
+"""NCCL 2.27.5. `torch.cuda.nccl.version()` unpacks it, and PyTorch writes it into the logs of its errors."""
 
 
 def install_groups(torch: Any, peers: Peers, replacements: Replacements) -> None:

@@ -16,6 +16,11 @@ _GRAPHS = "Simulated GPUs do not support CUDA graphs. Run the code without torch
 _SHARING = "Simulated GPUs do not share memory between processes. Send tensor.cpu() instead."
 _COMPILED = "torch.compile does not compile for simulated GPUs: the code runs eagerly, with the same results."
 _PROFILED = "The profiler shows the work of this computer: simulated GPUs run no kernels."
+_NO_NCCL = (
+    "torch.cuda.nccl.{name} calls NCCL, which needs real cards. With simulated GPUs, use "
+    "torch.nn.DataParallel in one process, or tensor.to(device)."
+)
+_NCCL = ("all_reduce", "reduce", "broadcast", "all_gather", "reduce_scatter", "init_rank", "unique_id")
 _REFUSED_KEYS = ("SparseCUDA", "SparseCsrCUDA", "QuantizedCUDA", "NestedTensorCUDA")
 
 
@@ -33,6 +38,8 @@ def install_refusals(machine: Machine, replacements: Replacements, fallback: Cal
         replacements.set(torch.UntypedStorage, name, refuse(_SHARING))
     replacements.set(torch, "compile", _eagerly(torch.compile, torch.compiler.disable))
     replacements.set(torch.backends.cudnn, "is_acceptable", _no)  # avoids the warning that cuDNN was not built
+    for name in _NCCL:
+        replacements.set(torch.cuda.nccl, name, refuse(_NO_NCCL.format(name=name)))
     profiler: Any = torch.autograd.profiler.profile
     replacements.set(profiler, "__init__", _of_cpu(profiler.__init__))
     for key in _REFUSED_KEYS:

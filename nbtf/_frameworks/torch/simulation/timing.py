@@ -8,11 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from importlib import import_module
+from logging import getLogger
 from math import prod
 from typing import Any
 
 from nbtf._devices import cost
 from nbtf._devices.cards import PhysicalGPU
+from nbtf._devices.chips import clock_rate
 from nbtf._frameworks.torch.dispatch import RECORDING
 from nbtf._frameworks.torch.thread_observer import hearing_of_thread
 from nbtf._locks import new_lock
@@ -93,6 +95,10 @@ class Timing:
             for number in ends:
                 self._busy_until[number] = end
 
+    def add_cycles(self, number: int, cycles: int) -> None:
+        """Adds a number of clock cycles to a card's time."""
+        self._add(number, cycles / clock_rate(self._cards[number]))
+
     def _add(self, number: int, seconds: float) -> None:
         with self._lock:
             self._busy_until[number] += seconds
@@ -103,7 +109,7 @@ class Timing:
     def _operations(self, name: str, args: Any, kwargs: Any, result: Any, tensors: Sequence[Any]) -> float:
         """Returns the arithmetic of an op from PyTorch's table; otherwise counts one operation per element."""
         if self._formulas is None:
-            registry: Mapping[Any, Any] = import_module("torch.utils.flop_counter").flop_registry
+            registry = _flop_registry()
             self._formulas = {f"aten::{getattr(packet, '__name__', packet)}": registry[packet] for packet in registry}
         formula = self._formulas.get(_LIKE.get(name, name)) or self._formulas.get(name.removesuffix("_"))
         if formula is not None:
@@ -116,3 +122,14 @@ class Timing:
                 yield value
             elif value.__class__ in (list, tuple):
                 yield from self._tensors(value)
+
+
+def _flop_registry() -> Mapping[Any, Any]:
+    """Returns PyTorch's table of formulas; its import would warn that a PyTorch with CUDA comes with Triton."""
+    name = "torch.utils.flop_counter"
+    logger = getLogger(name)
+    logger.disabled = True
+    try:
+        return import_module(name).flop_registry
+    finally:
+        logger.disabled = False

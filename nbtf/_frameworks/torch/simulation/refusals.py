@@ -18,7 +18,7 @@ _COMPILED = "torch.compile does not compile for simulated GPUs: the code runs ea
 _PROFILED = "The profiler shows the work of this computer: simulated GPUs run no kernels."
 _NO_NCCL = (
     "torch.cuda.nccl.{name} calls NCCL, which needs real cards. With simulated GPUs, use "
-    "torch.nn.DataParallel in one process, or tensor.to(device)."
+    "torch.nn.DataParallel, torch.distributed or tensor.to(device)."
 )
 _NCCL = ("all_reduce", "reduce", "broadcast", "all_gather", "reduce_scatter", "init_rank", "unique_id")
 _REFUSED_KEYS = ("SparseCUDA", "SparseCsrCUDA", "QuantizedCUDA", "NestedTensorCUDA")

@@ -56,8 +56,8 @@ def _close(
             say(sentence)
     now = _lines(snapshot.ops)
     if chosen.diff:
-        before = next((earlier[name] for name in names if name in earlier), None)
-        for line in _changes(before, now):
+        previous = next((earlier[name] for name in names if name in earlier), None)
+        for line in _changes(previous, now):
             say(line)
     elif chosen.table:
         show(grouped(snapshot))

@@ -42,14 +42,14 @@ def bundle_of(displayed: Any) -> Any:
 
 def picture_of(displayed: Any) -> str | None:
     """Returns an object's picture as SVG, which needs no kernel; None if there is nothing to draw."""
-    still = _still(displayed)
-    return None if still is None else still._repr_svg_()
+    picture = _still(displayed)
+    return None if picture is None else picture._repr_svg_()
 
 
 def image_of(displayed: Any) -> str | None:
     """Returns an object's picture as an HTML image; None if there is nothing to draw."""
-    still = _still(displayed)
-    return None if still is None else still._repr_html_()
+    picture = _still(displayed)
+    return None if picture is None else picture._repr_html_()
 
 
 def _still(displayed: Any) -> Any:

@@ -426,8 +426,8 @@ def _exchanges(ran: runtime.Work, starts: Numbers) -> Iterator[Exchange]:
     rows = np.flatnonzero(has_event(ran, runtime.Copied, "all-reduce"))
     if not len(rows):
         return
-    others = has_event(ran, runtime.OpExecuted) & ~has_event(ran, runtime.OpExecuted, "all-reduce")
-    first = np.flatnonzero(np.diff(np.cumsum(others)[rows], prepend=-1))
+    other_ops = has_event(ran, runtime.OpExecuted) & ~has_event(ran, runtime.OpExecuted, "all-reduce")
+    first = np.flatnonzero(np.diff(np.cumsum(other_ops)[rows], prepend=-1))
     nbytes = np.array([getattr(event, "nbytes", 0) for event, _ in ran.facts])[ran.fact[rows]]
     sums = np.diff(first, append=len(rows)), np.add.reduceat(nbytes, first)
     ends = np.maximum.reduceat((starts + ran.seconds)[rows], first)

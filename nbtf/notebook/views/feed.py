@@ -135,7 +135,7 @@ class Feed:
         key = snapshot.heard if until is None else until, scope, begin.first
         if key not in self._replayed:
             key, cells = (snapshot.heard, *key[1:]), list(self._session.cells)
-            windows = StepWindows(begin.rest(snapshot), begin.first, cells, self._code_line, self._session.began)
+            windows = StepWindows(begin.part_of(snapshot), begin.first, cells, self._code_line, self._session.began)
             self._replayed = {key: windows}  # keeps only the last one: a million ops use 40 MB
         return {"until": key[0], **self._replayed[key].window(step)}
 
@@ -147,7 +147,7 @@ class Feed:
         if self._moment is None:
             return {}
         begin, (newest, devices) = scopes.beginning(self._session.recorder, scope, shown_in), self._moment
-        snapshot = begin.rest(newest)
+        snapshot = begin.part_of(newest)
         words = self._words[scope] = steps.Words(self._words.get(scope))
         rows, cut = steps.steps(
             snapshot.events, words, self._code_line, self._session.began, steps.NEWEST if self._busy else steps.MOST

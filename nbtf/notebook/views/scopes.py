@@ -18,7 +18,7 @@ class Beginning(NamedTuple):
     """The smallest number of an event."""
     cell: str = ""
 
-    def rest(self, snapshot: runtime.Snapshot) -> runtime.Snapshot:
+    def part_of(self, snapshot: runtime.Snapshot) -> runtime.Snapshot:
         """Returns the part of a snapshot in the scope: totals and events."""
         since = snapshot.since(self.before)
         return since._replace(events=snapshot.events[max(0, len(snapshot.events) - since.heard) :])

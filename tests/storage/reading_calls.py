@@ -42,6 +42,7 @@ ALLOWED = {
     ("nbtf/keras/datasets/fashion_mnist.py", "gzip.open"): "gets an open file",
     ("nbtf/cli/checking/pictures.py", "open"): "gets bytes",
     ("nbtf/cli/own_wheel.py", "zipfile.ZipFile"): "writes a draft",
+    ("nbtf/_install.py", "open"): _OWN,
     ("nbtf/cli/own_wheel.py", "path.read_bytes"): _OWN,
     ("nbtf/_public.py", "open"): _OWN,
     ("nbtf/_cluster/look.py", "file.read_text"): _OWN,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import subprocess
+import sys
 import sysconfig
 import venv
 from pathlib import Path
@@ -17,7 +18,8 @@ def create_environment(folder: Path) -> Path:
     """Creates a virtual environment with the packages of this one, and with the hook."""
     venv.create(folder, symlinks=True)
     packages = packages_of(folder)
-    (packages / "a_paths.pth").write_text(f"{REPOSITORY}\n{sysconfig.get_path('purelib')}\n")
+    own = [path for path in sys.path if Path(path).name in ("site-packages", "dist-packages")]
+    (packages / "a_paths.pth").write_text("".join(f"{path}\n" for path in (REPOSITORY, *own)))
     start_hook.switch_on(packages)
     return folder
 

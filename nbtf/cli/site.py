@@ -25,6 +25,7 @@ from nbtf.cli.notebook_choice import notebooks_in
 from nbtf.cli.notebook_file import read, write
 from nbtf.cli.own_wheel import has_digits, own_wheel
 from nbtf.cli.pyodide_folder import copy_pyodide
+from nbtf.cli.site_note import add_note
 
 PYTHON = "3.14"
 """The Python of the Pyodide that jupyterlite-pyodide-kernel 0.8 loads."""
@@ -73,6 +74,7 @@ def site(chosen: argparse.Namespace) -> int:
             prepare(folder, contents, offline=bool(packages))
             _tell_step("JupyterLite builds the pages; this takes about half a minute")
             build(folder, Path(draft))
+        add_note(Path(draft), SETTINGS)
         files.write(Path(draft) / "index.html", OPEN.format(first=_address(contents[0].relative_path)))
     print(describe_site(chosen.output, len(contents), packages))
     return 0

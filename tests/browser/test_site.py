@@ -21,6 +21,8 @@ import pytest
 
 import nbtf as tf
 from nbtf.cli.lab import lessons
+from nbtf.cli.site_note import TEXTS
+from tests.rings import with_nightly
 
 CDN = "cdn.jsdelivr.net"
 """Pyodide's; asked for when a notebook is opened, and not found here."""
@@ -100,6 +102,21 @@ def test_root_opens_the_first_lesson_which_asks_for_pyodide_only(served: Served)
 
     assert served.page.locator(".jp-CodeCell .cm-content").first.inner_text().startswith("%pip install -q nbtf\n")
     assert others(served) <= {CDN}
+
+
+@pytest.mark.parametrize("language", with_nightly(["en"], ["ja", "zh_CN"]))
+def test_a_cell_that_waits_for_python_says_that_there_is_no_network(served: Served, language: str) -> None:
+    lesson = "00_start_here.ipynb" if language == "en" else f"{language}/00_start_here.ipynb"
+    served.page.goto(f"{served.address}/lab/index.html?path={quote(lesson)}")
+    served.page.get_by_text("Python (Pyodide) | Unknown").wait_for()  # before, a press asks for the kernel
+    cell = served.page.locator(".jp-CodeCell").first
+    cell.locator(".cm-content").click()
+    served.page.keyboard.press("Shift+Enter")
+
+    note = cell.get_by_role("alert")
+    note.wait_for()
+    assert TEXTS[language] == note.inner_text()
+    assert "[*]" in cell.locator(".jp-InputPrompt").first.inner_text()
 
 
 def test_index_of_wheels_has_this_nbtf_and_the_views(site: Path) -> None:

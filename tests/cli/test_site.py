@@ -16,6 +16,7 @@ from nbtf.cli import command_error, site
 from nbtf.cli.command_error import CommandError
 from nbtf.cli.lab import Lesson
 from tests.cli.checking.cells import cell, result, save, stream
+from tests.cli.site_pages import build_pages
 
 
 @pytest.fixture
@@ -33,7 +34,7 @@ def built(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     def build(folder: Path, output: Path) -> None:
         folder.rename(kept)
         folder.mkdir()
-        output.mkdir(parents=True)
+        build_pages(output, pyodide="./static/pyodide/pyodide.mjs")
 
     monkeypatch.setattr(command_error.importlib.util, "find_spec", lambda name: object())
     monkeypatch.setattr(site, "has_digits", lambda: False)

@@ -36,6 +36,9 @@ from nbtf._frameworks.torch.simulation.tensor_types import install_tensor_types
 from nbtf._frameworks.torch.simulation.versions import install_versions, versions_for
 from nbtf._runtime.context import CURRENT
 
+_CHECKS_OF_KERNELS = ("_check_capability", "_check_cubins")
+"""Functions of `torch.cuda` that compare cards with the kernels of this build, and warn; simulated cards run none."""
+
 
 class Installation:
     """Simulated devices installed in a PyTorch that has no GPUs."""
@@ -82,7 +85,11 @@ class Installation:
         LENT.extend(self._lent)
         CURRENT.context.settle()
         if self._was_initialized:
-            torch.cuda.init()
+            try:
+                torch.cuda.init()
+            except BaseException:
+                self.remove()
+                raise
 
     def remove(self) -> None:
         """Removes the devices. The kernels stay until the next installation, and reject tensors that are left."""
@@ -111,6 +118,8 @@ class Installation:
             replace(torch._C, f"_accelerator_{name}", function)
         cuda = torch.cuda
         cuda._cached_device_count = None
+        checks = [getattr(cuda, name, None) for name in _CHECKS_OF_KERNELS]
+        replace(cuda, "_queued_calls", [call for call in cuda._queued_calls if call[0] not in checks])
         replace(cuda, "_is_in_bad_fork", lambda: self.machine.is_forked)
         replace(cuda, "_exchange_device", driver.exchange_device)
         replace(cuda, "_maybe_exchange_device", driver.maybe_exchange_device)

@@ -166,7 +166,8 @@ function pathElements(mark, hatch) {
 
 function textElements(mark, hatch) {
   const { x, y, words, size, weight, anchor, opacity, mono, halo, fill } = mark;
-  const letters = { "font-size": size, "font-weight": weight === 400 ? null : weight, "font-family": mono ? MONO : null };
+  const face = mono ? `font-family: ${MONO}` : null; // a style, because pages such as Panel's have rules for all elements
+  const letters = { "font-size": size, "font-weight": weight === 400 ? null : weight, style: face };
   const room = words ? { textLength: px(widthOfText(mark)), lengthAdjust: "spacingAndGlyphs" } : {};
   const edge = halo ? { "paint-order": "stroke", "stroke-linejoin": "round" } : {};
   const ink = paint(halo ? { fill, opacity, stroke: "paper", strokeWidth: 4 } : { fill, opacity }, hatch);

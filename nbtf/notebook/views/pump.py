@@ -84,8 +84,8 @@ class Pump:
 
     @property
     def busy(self) -> bool:
-        """Whether a cell is running."""
-        return self.session.cell is not None or self._in_first_cell
+        """Whether a cell is running. A state that stays as it is shows none, because it is seen later."""
+        return self.mode != "off" and (self.session.cell is not None or self._in_first_cell)
 
     # Displayed views
 

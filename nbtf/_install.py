@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 
 VERSION = "1.0.0"
@@ -52,6 +51,8 @@ def installed_from(folder: str) -> str:
     Args:
       folder: the folder that contains the package and, if it was installed there, what the installer wrote about it.
     """
+    import json  # imported late: few programs need the message
+
     about = os.path.join(folder, f"nbtf-{VERSION}.dist-info")
     try:
         with open(os.path.join(about, "direct_url.json"), encoding="utf-8") as file:

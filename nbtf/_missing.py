@@ -131,8 +131,7 @@ _INSTEAD = {
     "image.random_crop",
     _SPARSE: "SparseConditionalAccumulator SparseTensorValue sparse_add sparse_concat sparse_fill_empty_rows "
     "sparse_mask sparse_merge sparse_placeholder sparse_reduce_sum sparse_reshape sparse_retain sparse_segment_mean "
-    "sparse_segment_sum sparse_slice sparse_softmax sparse_split sparse_to_indicator sparse_transpose "
-    "nn.embedding_lookup_sparse",
+    "sparse_segment_sum sparse_slice sparse_softmax sparse_split sparse_to_indicator sparse_transpose",
     _TESTS: "test.mock",
     _EVENTS: "Event HistogramProto Summary summary.FileWriterCache summary.Summary train.summary_iterator",
     _COUNTS: "metrics",

@@ -67,7 +67,7 @@ NO_SEARCHES = {"tests.mutation", "tests.gpu.stages", "tests.course.drawings"}
 
 def test_every_search_is_run_at_night() -> None:
     text = (ROOT / ".ci" / "nightly").read_text(encoding="utf-8")
-    functions = set(re.findall(r"^(\w+)\(\) \{ ", text, re.MULTILINE))
+    functions = set(re.findall(r"^(\w+)\(\) \{\s", text, re.MULTILINE))
     [searches] = re.findall(r"^searches=\((.*?)\)", text, re.MULTILINE | re.DOTALL)
     modules = set(re.findall(r"python -m (tests[.\w]+)", text))
     commands = {".".join(file.parent.relative_to(ROOT).parts) for file in (ROOT / "tests").rglob("__main__.py")}

@@ -45,7 +45,7 @@ def test_every_function_it_names_is_there() -> None:
 def test_every_command_it_names_is_there() -> None:
     named = re.findall(r"(?:`|/bin/|=4 )nbtf ([a-z][^`\n]*)", README)
 
-    assert sorted("lab site run predict view explain devices top metrics doctor notebooks".split()) == sorted(
+    assert sorted("lab site run predict view explain devices top metrics doctor".split()) == sorted(
         {line.split()[0] for line in named}
     )
     for line in named:

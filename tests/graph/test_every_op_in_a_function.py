@@ -19,7 +19,7 @@ from tests.sweeps import check_each
 UNTRACED = frozenset(
     """
     Pack Unpack StatefulRandomBinomial UnsortedSegmentSum DenseBincount RaggedTensorToTensor StringSplitV2 StringSplit
-    UnicodeEncode SparseToDense SparseTensorDenseMatMul
+    UnicodeEncode SparseToDense SparseTensorDenseMatMul SparseFillEmptyRows SparseAdd
     """.split()
 )
 """Ops of which some public function needs values, so that the Python code around it is run as it is."""

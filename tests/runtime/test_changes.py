@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 import nbtf as tf
+from nbtf import summary
 from nbtf._runtime.blocks import current_scope, end_cell
 from nbtf._runtime.context import CURRENT
 from nbtf._runtime.scopes import SCOPE
@@ -52,7 +53,7 @@ class Things:
         tapes = [] if self.tape._tape is None else [self.tape._tape.hearing]
         return [
             *(scope, self.graph._around, variables, v1.get_default_session(), CURRENT.context.observers.all),
-            *(tf.keras.utils.get_custom_objects().copy(), tf.summary.should_record_summaries(), tapes),
+            *(tf.keras.utils.get_custom_objects().copy(), summary._destination(), tapes),
             tuple(sys.meta_path),
         ]
 

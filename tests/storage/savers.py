@@ -28,6 +28,7 @@ from nbtf.cli.lab import Lesson
 from nbtf.cli.notebook_file import read
 from nbtf.keras.generation import LEGACY
 from nbtf.notebook.magics import placement_log
+from tests.cli.site_pages import build_pages
 from tests.storage.events import values_of
 
 keras = tf.keras
@@ -387,8 +388,11 @@ CORE, NEEDED = ("pyodide.mjs",), ("numpy",)
 def site(folder: Path) -> None:
     def build(source: Path, output: Path) -> None:
         output.mkdir()
-        for name in ("jupyter-lite.json", "wheels", "static"):
+        for name in ("wheels", "static"):
             (source / name).rename(output / name)
+        for page in (folder / "pages").rglob("*.*"):
+            (output / page.relative_to(folder / "pages")).parent.mkdir(exist_ok=True, parents=True)
+            (output / page.relative_to(folder / "pages")).hardlink_to(page)
 
     scratch = folder.parent / "scratch"
     scratch.mkdir(exist_ok=True)
@@ -407,6 +411,7 @@ def site(folder: Path) -> None:
 
 def before_site(folder: Path) -> None:
     notebook(folder / "lesson.ipynb", "Lesson")
+    build_pages(folder / "pages", pyodide="./static/pyodide/pyodide.mjs")
     pyodide = folder / "pyodide"
     pyodide.mkdir()
     packages: dict[str, Any] = {}

@@ -129,6 +129,7 @@ from nbtf import saved_model as saved_model
 from nbtf import scatter_nd as scatter_nd
 from nbtf import searchsorted as searchsorted
 from nbtf import sequence_mask as sequence_mask
+from nbtf import sets as sets
 from nbtf import sigmoid as sigmoid
 from nbtf import sign as sign
 from nbtf import sin as sin

@@ -22,6 +22,7 @@ from nbtf.nn import crelu as crelu
 from nbtf.nn import depth_to_space as depth_to_space
 from nbtf.nn import depthwise_conv2d as depthwise_conv2d
 from nbtf.nn import elu as elu
+from nbtf.nn import embedding_lookup_sparse as embedding_lookup_sparse
 from nbtf.nn import gelu as gelu
 from nbtf.nn import l2_loss as l2_loss
 from nbtf.nn import leaky_relu as leaky_relu
@@ -33,6 +34,7 @@ from nbtf.nn import max_pool3d as max_pool3d
 from nbtf.nn import pool as pool
 from nbtf.nn import relu as relu
 from nbtf.nn import relu6 as relu6
+from nbtf.nn import safe_embedding_lookup_sparse as safe_embedding_lookup_sparse
 from nbtf.nn import scale_regularization_loss as scale_regularization_loss
 from nbtf.nn import selu as selu
 from nbtf.nn import separable_conv2d as separable_conv2d

@@ -41,7 +41,8 @@ def garbage(pieces: Collection[Piece], deadline: float) -> set[Piece]:
     if not pieces or time.monotonic() >= deadline:
         return set()
     tensors = _tensors(set(pieces))
-    return garbage_of({piece: tensors[piece] for piece in pieces if piece in tensors}, deadline)
+    # No other list may refer to the tensors, because it would count as an object that holds them.
+    return garbage_of({piece: tensors.pop(piece) for piece in pieces if piece in tensors}, deadline)
 
 
 def garbage_of(tensors: dict[Piece, list[Any]], deadline: float) -> set[Piece]:

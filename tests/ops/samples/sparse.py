@@ -23,6 +23,7 @@ COUNTED = Made(lambda: tf.sparse.SparseTensor([[0], [2], [5]], np.array([1, 3, 1
 SET = Made(lambda: tf.sparse.SparseTensor([[0, 1]], np.array([1]), [2, 2]))
 IDS = Made(lambda: tf.sparse.SparseTensor([[0, 0], [0, 1], [1, 0]], [0, 2, 2], [2, 2]))
 WIDE_PLACES = np.array([[0, 1], [0, 3], [1, 0], [1, 2]], np.int64)
+PAIR = Made(lambda: [tf.sparse.SparseTensor(PLACES, VALUES, [2, 2])] * 2)
 WILD = Made(lambda: tf.sparse.SparseTensor(PLACES[::-1], VALUES, [2, 2]))
 
 
@@ -35,12 +36,12 @@ def product_of_values(values: Any, b: Any, adjoint_a: bool, adjoint_b: bool) -> 
     return tf.sparse.sparse_dense_matmul(sparse, b, adjoint_a, adjoint_b)
 
 
-def with_values(values: Any) -> Any:
-    return tf.sparse.SparseTensor([[0, 0], [0, 2], [2, 1]][: len(values)], values, [4, 3])
+def with_values(values: Any, count: int = 3) -> Any:
+    return tf.sparse.SparseTensor([[0, 0], [0, 2], [2, 1]][:count], values, [4, 3])
 
 
 def filled_values(values: Any, default_value: Any) -> Any:
-    return tf.sparse.fill_empty_rows(with_values(values), default_value)[0].values
+    return tf.sparse.fill_empty_rows(with_values(values, 2), default_value)[0].values
 
 
 def sum_of_values(values: Any) -> Any:
@@ -52,7 +53,7 @@ def maximum_of_values(values: Any) -> Any:
 
 
 def sum_of_two(first: Any, second: Any) -> Any:
-    return tf.sparse.add(with_values(first), with_values(second)).values
+    return tf.sparse.add(with_values(first, 2), with_values(second)).values
 
 
 def times(values: Any, dense: Any) -> Any:
@@ -76,7 +77,7 @@ SAMPLES = [
     ),
     Sample("SparseTensorDenseMatMul", product_of_values, [Z3, Z2, True, True], differentiable=[0, 1]),
     Sample("SparseReshape", tf.sparse.reshape, [SPARSE, [4]], [[[1], [2]], VALUES, [4]]),
-    Sample("SparseConcat", tf.sparse.concat, [1, [SPARSE, SPARSE]], [WIDE_PLACES, VALUES[[0, 0, 1, 1]], [2, 4]]),
+    Sample("SparseConcat", tf.sparse.concat, [1, PAIR], [WIDE_PLACES, VALUES[[0, 0, 1, 1]], [2, 4]]),
     Sample(
         "SparseFillEmptyRows", tf.sparse.fill_empty_rows, [HALF, 7.0], [[[0, 1], [1, 0]], [2, 7], [2, 2], [False, True]]
     ),
@@ -98,12 +99,14 @@ SAMPLES = [
     Sample("SparseDenseCwiseMul", times, [VALUES, B[:1]], differentiable=[0, 1]),
     Sample("SparseDenseCwiseDiv", tf.SparseTensor.__truediv__, [SPARSE, B], [PLACES, VALUES / [2, 3], [2, 2]]),
     Sample("SparseDenseCwiseDiv", over, [VALUES, B[:, :1]], differentiable=[0, 1]),
-    Sample("DenseCountSparseOutput", tf.sparse.bincount, [np.array([1, 3, 1])], [[[1], [3]], [2, 1], [4]]),
+    Sample(
+        "DenseCountSparseOutput", tf.sparse.bincount, [Made(lambda: np.array([1, 3, 1]))], [[[1], [3]], [2, 1], [4]]
+    ),
     Sample("SparseCountSparseOutput", tf.sparse.bincount, [COUNTED], [[[1], [3]], [2, 1], [4]]),
     Sample(
         "DenseToDenseSetOperation",
         tf.sets.intersection,
-        [np.array([[1, 2, 3]]), np.array([[3, 1]])],
+        [Made(lambda: np.array([[1, 2, 3]])), np.array([[3, 1]])],
         [[[0, 0], [0, 1]], [1, 3], [1, 2]],
     ),
     Sample(

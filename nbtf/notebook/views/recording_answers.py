@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, cast
 
 from nbtf import runtime
+from nbtf._garbage import collector_paused
 from nbtf._locks import computed_once
 from nbtf.notebook import catalogue
 from nbtf.notebook.stills.device_facts import map_facts
@@ -70,7 +71,8 @@ class RecordingAnswers:
             case {"what": "program", "language": str(language)}:
                 return program_data(language)
             case {"what": "scene"}:
-                return self._scene()
+                with collector_paused():
+                    return self._scene()
             case {"what": "rest"}:
                 memory = list(self._memory(MOST_STEPS))
                 return self._map() | ({"memory": memory} if memory else {})

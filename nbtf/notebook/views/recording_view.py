@@ -55,7 +55,7 @@ class RecordingView(SceneView):
             if not schedule.lanes:
                 raise ValueError(nothing_ran(record, "view"))
             picture = timeline(schedule, code_line=code_line)
-        super().__init__(self._answers.answer, picture)
+            super().__init__(self._answers.answer, picture)
 
     def __repr__(self) -> str:
         """Returns the number of recorded ops and copies."""

@@ -9,6 +9,7 @@ from uuid import uuid4
 from weakref import WeakKeyDictionary
 from zlib import crc32
 
+from nbtf._garbage import collector_paused
 from nbtf.notebook import catalogue
 from nbtf.notebook.session import Session
 from nbtf.notebook.stills.marks import Picture
@@ -55,7 +56,8 @@ class SceneView(Widget):
 
     def _repr_mimebundle_(self, **kwargs: Any) -> Any:
         """Returns the picture, named so that a page can find it; the widget itself if the page cannot."""
-        picture = bundle_of(self._picture, self.ident) | {"text/plain": repr(self)}
+        with collector_paused():  # a large recording has just been read: first show its picture
+            picture = bundle_of(self._picture, self.ident) | {"text/plain": repr(self)}
         if not outputs_stand_alone():
             return picture, {}
         inherited: Any = super()

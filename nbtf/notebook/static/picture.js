@@ -13,7 +13,6 @@ import { attr, newName, s } from "./dom.js";
 import { LETTERS, OTHER_LETTER, WIDE_LETTERS } from "./letters.js";
 
 const SANS = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif";
-const MONO = "ui-monospace, Menlo, Consolas, 'DejaVu Sans Mono', monospace";
 const HEAD = 6;
 const DIMMED = 0.2;
 const MOST_MARKS = 2000; // up to which each mark has an element of its own
@@ -166,8 +165,7 @@ function pathElements(mark, hatch) {
 
 function textElements(mark, hatch) {
   const { x, y, words, size, weight, anchor, opacity, mono, halo, fill } = mark;
-  const face = mono ? `font-family: ${MONO}` : null; // a style, because pages such as Panel's have rules for all elements
-  const letters = { "font-size": size, "font-weight": weight === 400 ? null : weight, style: face };
+  const letters = { "font-size": size, "font-weight": weight === 400 ? null : weight, "font-family": mono ? "monospace" : null };
   const room = words ? { textLength: px(widthOfText(mark)), lengthAdjust: "spacingAndGlyphs" } : {};
   const edge = halo ? { "paint-order": "stroke", "stroke-linejoin": "round" } : {};
   const ink = paint(halo ? { fill, opacity, stroke: "paper", strokeWidth: 4 } : { fill, opacity }, hatch);

@@ -30,6 +30,9 @@ TOKENS = FILLS | {token: Colour(*colours) for token, colours in _COLOURS["others
 OF_PHASE: Mapping[str, str] = _COLOURS["phases"]
 """The fill of ops, by phase."""
 
+CODE_FONT = "ui-monospace, Menlo, Consolas, 'DejaVu Sans Mono', monospace"
+"""The fonts of code in pictures, as CSS."""
+
 
 def text_on(fill: str) -> str:
     """Returns the token of text on a fill.
@@ -50,4 +53,5 @@ def style_sheet() -> str:
         '[data-jp-theme-light="false"] .nbtf-picture,.vscode-dark .nbtf-picture,[data-theme="dark"] .nbtf-picture'
         "{color-scheme:dark}\n"
         ".nbtf-picture text{white-space:pre;font-variant-numeric:tabular-nums}\n"
+        f".nbtf-picture [font-family=monospace]{{font-family:{CODE_FONT}}}\n"  # beats a rule for all elements
     )

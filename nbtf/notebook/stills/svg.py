@@ -15,10 +15,9 @@ from typing import NamedTuple, TypeAlias
 from nbtf.notebook.stills.labels import replaced_marks
 from nbtf.notebook.stills.marks import Boxes, Group, Line, Mark, Path, Picture, Rectangle, Text
 from nbtf.notebook.stills.narrow import readable_width, settings
-from nbtf.notebook.stills.palette import TOKENS
+from nbtf.notebook.stills.palette import CODE_FONT, TOKENS
 
 _SANS = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif"
-_MONO = "ui-monospace, Menlo, Consolas, 'DejaVu Sans Mono', monospace"
 _HEAD = 6.0
 """Length of an arrow's head, in px."""
 
@@ -124,7 +123,7 @@ def _style(body: str, forms: str) -> str:
     )
     return (
         "<style>.nbtf-still text{white-space:pre;font-variant-numeric:tabular-nums}"
-        f".nbtf-still [font-family=monospace]{{font-family:{_MONO}}}"
+        f".nbtf-still [font-family=monospace]{{font-family:{CODE_FONT}}}"
         f"@media(prefers-color-scheme:dark){{{rules}}}{forms}</style>"
     )
 

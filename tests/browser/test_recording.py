@@ -203,6 +203,31 @@ def test_long_recording_has_each_op_of_a_part_that_is_zoomed_into(lab: Lab) -> N
     assert "AddV2" in " ".join(lab.page.locator(f"{VIEW} .nbtf-time text").all_text_contents())
 
 
+RARE = """\
+with tf.runtime.recording() as record:
+    a = tf.ones([64, 64])
+    for number in range(5000):
+        a = a + 1.0
+        if number % 700 == 0:
+            tf.reduce_max(a)
+record"""
+
+
+def test_search_finds_ops_that_the_page_of_a_long_recording_lacks(lab: Lab) -> None:
+    lab.open(START, RARE)
+    lab.run(0, 1)
+    wait_for_view(lab)
+    lab.page.locator(f"{VIEW} .nbtf-time-lane").last.focus()
+
+    lab.page.keyboard.press("/")
+    lab.page.keyboard.type("max")
+    lab.page.locator(SPAN, has_text=re.compile(r"matching: 8 of \d+,\d+ ops")).wait_for()
+    for key, number in [*[("Enter", number % 8 + 1) for number in range(10)], ("Shift+Enter", 1), ("Shift+Enter", 8)]:
+        lab.page.keyboard.press(key)
+        lab.page.locator(SPAN, has_text=f"match {number} of 8").wait_for()
+        assert "Max" in " ".join(lab.page.locator(f"{VIEW} .nbtf-time text").all_text_contents())
+
+
 def test_memory_of_a_long_recording_comes_when_the_rest_is_shown(lab: Lab) -> None:
     lab.open(START, LONG)
     lab.run(0, 1)

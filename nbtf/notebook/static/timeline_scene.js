@@ -193,6 +193,25 @@ export function spanOfStop(scene, { op, copy }) {
   return [columns.start[number], columns.start[number] + columns.seconds[number]];
 }
 
+// Where an op or a copy is, in any scene of the same recording and clock.
+export function locationOf(scene, { op, copy }) {
+  return { lane: laneOf(scene, { op, copy }), start: spanOfStop(scene, { op, copy })[0], copy: op === undefined };
+}
+
+// The op or copy at a place that is drawn individually; null if there is none.
+export function stopAt(scene, { lane, start, copy }) {
+  const { start: starts } = copy ? scene.copies : scene.ops;
+  const isThere = (number) => starts[number] === start && (copy ? scene.copies.target[number] === lane && !copyIsFolded(scene, number) : isOpOf(scene, lane, number));
+  const number = starts.findIndex((_, at) => isThere(at));
+  return number < 0 ? null : copy ? { copy: number } : { op: number };
+}
+
+// Whether an op or a copy is at a place.
+export function isAt(scene, stop, place) {
+  const here = stop && locationOf(scene, stop);
+  return Boolean(here) && here.lane === place.lane && here.start === place.start && here.copy === place.copy;
+}
+
 // The op or copy of another scene with the same number, and the same device if it has that lane.
 export function sameStop(scene, chosen, other) {
   const [columns, number, numbers] = chosen.op === undefined ? [scene.copies, chosen.copy, other.copies.seq] : [scene.ops, chosen.op, other.ops.seq];

@@ -1,4 +1,5 @@
-// What a reader searches for in a timeline: the matching ops and copies, in order of time.
+// What a reader searches for in a timeline: the matching ops and copies, in order of time. The kernel searches long recordings,
+// see views/timeline_search.py.
 
 import { filteredScene, spanOfStop, stopOf, stopsOf, toWhole } from "./timeline_scene.js";
 

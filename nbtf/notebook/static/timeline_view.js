@@ -13,7 +13,7 @@ import { durationWords } from "./time_scale.js";
 import { LEAST_WINDOW, TimeWindow } from "./time_window.js";
 import { dragHandle, followPointer, setBox, sliderAt, swallow } from "./drag_handle.js";
 import { detailSentence, timeline } from "./timeline.js";
-import { copyIsFolded, isOpOf, laneOf, sameStop, spanOfStop, stopIndex, stopOf, stopsOf, timelineScene } from "./timeline_scene.js";
+import { isAt, laneOf, locationOf, sameStop, spanOfStop, stopAt, stopIndex, stopOf, stopsOf, timelineScene } from "./timeline_scene.js";
 import { rowsOfWindow } from "./timeline_table.js";
 import { matchBeside } from "./timeline_search.js";
 import { WORDS, fill, listed } from "./words.js";
@@ -24,6 +24,7 @@ const PAN = 0.1;
 const DRAG = 4; // px that a pressed pointer moves before it selects a range instead of an op
 const MOST_OF_PAGE = 0.8; // of the page's height: how far the description of an op may be from it
 const FINE_ENOUGH = 0.5; // minimum share of a window that is known exactly; below it, more data is requested
+const MOST_LENGTHS = 200; // lengths of a match in sight: twice as many, and data might be too coarse for it, see FINE_ENOUGH
 const ASK_AFTER = 100; // milliseconds, so that a drag sends one request
 
 export const timelineView = {
@@ -91,7 +92,7 @@ class TimelineView {
     this.overview = h("div", { class: "nbtf-time-overview", onpointerdown: (event) => this.brushFrom(event) });
     this.brush = h("div", { class: "nbtf-time-brush" });
     this.handles = ["from", "to"].map((side) => this.windowEdge(side));
-    this.searchBox = new SearchBox({ changed: this.ui.changed, go: (way) => this.goToMatch(way) });
+    this.searchBox = new SearchBox({ changed: this.ui.changed, go: (way) => this.goToMatch(way), ask: this.ui.ask });
     this.range = new TimeRange({
       changed: this.ui.changed, step: () => PAN * this.window.wide, momentAt: (event) => this.momentAt(event, this.parts.scale),
       zoom: () => this.zoomToRange(), ask: this.ui.ask,
@@ -116,8 +117,30 @@ class TimelineView {
   goToMatch(way) {
     const lane = this.search && this.scroll.named(this.search.text, way);
     if (lane) return this.goToLane(lane.number);
+    if (this.search && this.searchBox.asksKernel) return this.requestMatch(way);
     if (!this.search?.matches.length) return;
     this.chooseStop(matchBeside(this.scene, this.search, this.chosen, this.window.from, way));
+  }
+
+  // Shows the next match in all of a long recording, so near that it is drawn individually.
+  async requestMatch(way) {
+    const { whole } = this.search;
+    const after = whole && isAt(this.scene, this.chosen, whole) ? whole.at : undefined;
+    const match = await this.searchBox.request({ way, after, moment: this.window.from });
+    if (!match) return;
+    const [middle, wide] = [match.start + match.seconds / 2, Math.min(this.window.wide, Math.max(LEAST_WINDOW, MOST_LENGTHS * match.seconds))];
+    this.match = match;
+    this.scroll.bring(match.lane);
+    this.window.show(middle - wide / 2, middle + wide / 2);
+    this.chooseMatch();
+  }
+
+  // Chooses the match that was searched for, once the page has it.
+  chooseMatch() {
+    const stop = this.match && stopAt(this.scene, this.match);
+    if (!stop) return;
+    this.match = null;
+    this.chooseStop(stop);
   }
 
   windowEdge(side) {
@@ -236,19 +259,16 @@ class TimelineView {
     }, ASK_AFTER);
   }
 
-  // Accepts more exact data of the same recording; the selection is kept.
+  // Accepts more exact data of the same recording; the selection is kept, or becomes a match that this data has.
   renew(data) {
-    const chosen = this.chosen && spanOfStop(this.scene, this.chosen)[0];
-    const isOp = this.chosen?.op !== undefined;
-    const lane = isOp && this.scene.lanes.findIndex(({ first, last }) => first <= this.chosen.op && this.chosen.op < last);
+    const place = this.chosen && locationOf(this.scene, this.chosen);
     const scene = timelineScene(data);
     this.clocks = this.clocks.map((each) => (each === this.scene ? scene : each));
     this.scene = this.ui.shared.scene = scene;
     this.range.renew(scene);
     this.searchBox.renew(scene);
-    const columns = isOp ? this.scene.ops : this.scene.copies;
-    const at = columns.start.findIndex((start, number) => start === chosen && (isOp ? isOpOf(this.scene, lane, number) : !copyIsFolded(this.scene, number)));
-    this.chosen = at < 0 ? this.scene.longest : isOp ? { op: at } : { copy: at };
+    this.chosen = (place && stopAt(scene, place)) ?? scene.longest;
+    this.chooseMatch();
     this.ui.changed();
   }
 

@@ -17,6 +17,7 @@ from nbtf.notebook.views.long_timeline import LongTimeline
 from nbtf.notebook.views.page import CodeLine, Scene, scene_data
 from nbtf.notebook.views.page_data import map_data
 from nbtf.notebook.views.range_sums import sums_of_range
+from nbtf.notebook.views.timeline_search import Wanted, found_in
 
 MOST_EVENTS = 20_000
 """Ops and copies up to which a page gets the complete recording: half a megabyte."""
@@ -62,7 +63,8 @@ class RecordingAnswers:
             `"scene"`: the data of its views. `"rest"`: the slow part of that data, marked `coming` in the scene.
             `"timeline"`: what ran between two moments, `from` and `to`, in seconds, on the devices in sight: the
             numbers of their `lanes`, and of their folded `groups`; on the clock of the host if `clock` is `"hostTime"`.
-            `"range"`: the sums of that range.
+            `"range"`: the sums of that range. `"search"`: how many ops match a `text`, and one of them, as `found_in`
+            returns them.
 
         Raises:
           ValueError: if the question is of another kind.
@@ -81,6 +83,9 @@ class RecordingAnswers:
                 return self._long_of(more.get("clock")).data(begin, end, lanes, groups)
             case {"what": "range", "from": int() | float() as begin, "to": int() | float() as end, **more}:
                 return sums_of_range(self._long_of(more.get("clock")).schedule, begin, end)
+            case {"what": "search", "text": str(text), "words": dict() as words, "way": int(way), **more}:
+                wanted = Wanted(way, more.get("after"), more.get("moment", 0.0))
+                return found_in(self._long_of(more.get("clock")).schedule, self._code_line, text, cast("dict[str, str]", words), wanted)
             case _:
                 raise ValueError(f"Unknown question {question!r}. Expected a program, a scene or part of a timeline.")
 

@@ -13,6 +13,7 @@ import pytest
 from nbtf.notebook.stills.schedule import Exchange, Pieces, Schedule, Transfer, Work
 from nbtf.notebook.views import long_timeline
 from nbtf.notebook.views.long_timeline import LongTimeline
+from nbtf.notebook.views.timeline_search import Wanted, found_in
 
 LARGEST = 100_000
 """Bytes of an answer."""
@@ -176,3 +177,57 @@ def test_devices_that_do_not_exist_are_an_answer_too(lanes: list[int]) -> None:
 
     existing = [each for each in lanes if 0 <= each <= 64]
     assert existing[: long_timeline.MOST_LANES] == data["detail"]["lanes"]
+
+
+WORDS = {"forward": "Vorwärts", "backward": "zurück", "copy": "Kopie"}
+TEXTS = ["matmul", "MATMUL gpu:1", "vorwärts", "kopie", "kopie gpu:0 cpu", "line 7", "", "gpu:9", "eager"]
+
+
+def fitting(schedule: Schedule, text: str) -> Iterator[Work | Transfer]:
+    """The ops and copies that a reader means by a text."""
+    for piece in [*schedule.ops, *schedule.copies]:
+        if isinstance(piece, Work):
+            said = f"{piece.op} {WORDS.get(piece.phase, '')} line 7 {piece.device}"
+        else:
+            said = f"{WORDS['copy']} {piece.source} {piece.target}"
+        if all(word in said.lower() for word in text.lower().split()):
+            yield piece
+
+
+@pytest.mark.parametrize("text", TEXTS)
+@pytest.mark.parametrize("seed", range(3))
+def test_search_goes_through_all_matches_in_order_and_in_a_circle(seed: int, text: str) -> None:
+    schedule = long_schedule(seed, 2, 400)
+    matches = [*fitting(schedule, text)]
+    starts = sorted(match.start for match in matches if not match.folded)
+    moment = schedule.seconds * random.Random(seed).random()
+
+    def search(way: int, after: int | None) -> dict[str, Any]:
+        return found_in(schedule, lambda _: "line 7", text, WORDS, Wanted(way, after, moment))
+
+    first = search(1, None)
+    assert (sum(isinstance(match, Work) for match in matches), len(schedule.ops)) == (first["fits"], first["all"])
+    assert len(starts) == first["matches"]
+    if not starts:
+        assert "at" not in first
+        return
+    later = [start for start in starts if start >= moment]
+    assert (later or starts)[0] == first["start"]
+    assert starts[(first["at"] if later else 0) - 1] == search(-1, None)["start"]
+    for way in (1, -1):
+        found, at = list[tuple[Any, ...]](), None
+        for _ in starts:
+            match = search(way, at)
+            at = match["at"]
+            found.append((match["start"], match["seconds"], schedule.lanes[match["lane"]], match["copy"]))
+        assert starts == sorted(start for start, *_ in found)
+        assert {
+            (
+                piece.start,
+                piece.seconds,
+                piece.device if isinstance(piece, Work) else piece.target,
+                isinstance(piece, Transfer),
+            )
+            for piece in matches
+            if not piece.folded
+        } == {*found}

@@ -83,9 +83,13 @@ class RecordingAnswers:
                 return self._long_of(more.get("clock")).data(begin, end, lanes, groups)
             case {"what": "range", "from": int() | float() as begin, "to": int() | float() as end, **more}:
                 return sums_of_range(self._long_of(more.get("clock")).schedule, begin, end)
-            case {"what": "search", "text": str(text), "words": dict() as words, "way": int(way), **more}:
+            case {"what": "search", "text": str(text), "way": int(way), **more}:
+                schedule, words = (
+                    self._long_of(more.get("clock")).schedule,
+                    cast("dict[str, str]", more.get("words", {})),
+                )
                 wanted = Wanted(way, more.get("after"), more.get("moment", 0.0))
-                return found_in(self._long_of(more.get("clock")).schedule, self._code_line, text, cast("dict[str, str]", words), wanted)
+                return found_in(schedule, self._code_line, text, words, wanted)
             case _:
                 raise ValueError(f"Unknown question {question!r}. Expected a program, a scene or part of a timeline.")
 

@@ -55,7 +55,7 @@ def found_in(
 
     def copy_fits(copy: Transfer) -> bool:
         devices = copy.source, copy.target
-        return fits(words["copy"], *devices, *map(short_in_cluster, devices))
+        return fits(words.get("copy", "copy"), *devices, *map(short_in_cluster, devices))
 
     fitting = ops.of_each(op_fits, bool)
     is_on_device = ops.of_each(lambda work: work.device != PYTHON, bool)  # a call of Python is an op of a device too

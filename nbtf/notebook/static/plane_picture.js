@@ -12,9 +12,9 @@ const MOST_NAMES = 150; // of bands in a raster: each text costs the browser a t
 
 // The layout of a picture of some width; the same for all steps. A narrow place has no column of names at the side: its figures
 // are above the curve.
-export function planeLayout(history, asked, view = null, mayBeNarrow = false) {
+export function planeLayout(history, asked, view = null) {
   const words = WORDS.memoryPicture;
-  const isNarrow = mayBeNarrow && asked < PLANE.least;
+  const isNarrow = asked < PLANE.least;
   const width = Math.max(asked, isNarrow ? PLANE.narrowest : PLANE.least);
   const counted = { ...numberOf(history, history.steps - 1), pieces: history.count };
   const widest = [fill(words.holes, { size: PLANE.widest, largest: PLANE.widest }), fill(words.counted, counted)];

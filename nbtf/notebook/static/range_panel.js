@@ -3,10 +3,12 @@
 import { h, put } from "./dom.js";
 import { setBox } from "./drag_handle.js";
 import { shortInCluster } from "./map_flows.js";
+import { widthOf } from "./picture.js";
 import { durationWords, sizeWords } from "./time_scale.js";
 import { WORDS, fill, grouped } from "./words.js";
 
 const MOST_RANGE_ROWS = 6;
+const LABEL_SPACE = 20; // px beside the length of a range, for the handles
 
 export class RangePanel {
   // `zoom` and `clear` are called by the buttons.
@@ -29,16 +31,20 @@ export class RangePanel {
     const isInSight = range && range.to >= scale.from && range.from <= scale.to;
     const [top, last] = [rows[0]?.y ?? 0, rows.at(-1)];
     const box = isInSight && [scale.inside(range.from), top - 8, scale.inside(range.to) - scale.inside(range.from), last ? last.y + last.height - top + 16 : 0];
-    this.cover(range, box, range ? durationWords(range.to - range.from) : "");
+    this.cover(range, box, range ? durationWords(range.to - range.from) : "", scale.end);
   }
 
-  // Covers a box, [left, top, width, height] in px; nothing if no range is selected or none of it is in sight.
-  cover(range, box, length) {
+  // Covers a box, [left, top, width, height] in px; nothing if no range is selected or none of it is in sight. Its length is
+  // written between its handles, or beside them if there is no room; `end` is the right side of the picture.
+  cover(range, box, length, end) {
     this.area.hidden = !range || !box;
     this.panel.hidden = !range;
     if (this.area.hidden) return;
     setBox(this.area, ...box);
     put(this.area.firstChild, length);
+    const [left, , width] = box;
+    const room = widthOf(length, 11, 600) + 2 * LABEL_SPACE;
+    this.area.dataset.label = width >= room ? "inside" : left + width + room <= end ? "after" : "before";
   }
 
   // `sums` as from sumsOfRange; null while the kernel adds them up.

@@ -21,7 +21,7 @@ export function updateRefusedPlane(root, refusal, width) {
   if (own.data !== refusal) Object.assign(own, { data: refusal, seq: refusal.seq, history: historyOf(refusal), drawn: "" });
   if (!width || own.drawn === `${width}`) return isNew;
   own.drawn = `${width}`;
-  const layout = planeLayout(own.history, width, null, true);
+  const layout = planeLayout(own.history, width);
   const { step, request, sentence } = own.history.refusals.at(-1);
   const ground = planeGround(layout);
   drawPicture(own.picture, { ...ground, marks: [...ground.marks, ...marksAt(layout, step)] });

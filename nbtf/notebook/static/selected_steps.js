@@ -27,11 +27,11 @@ export class SelectedSteps {
   }
 
   // Places area and handles in a picture, and shows the sums of the range.
-  draw(history, range, { axis, curveTop, bottom }) {
+  draw(history, range, { axis, curveTop, bottom, right: end }) {
     const isInSight = range && axis.x(range.to + 1) > axis.x(range.from);
     const [left, right] = range ? [axis.x(range.from), axis.x(range.to + 1)] : [0, 0];
     const counted = range && fill(WORDS.plane.rangeSteps, { n: range.to - range.from + 1 });
-    this.panel.cover(range, isInSight && [left, curveTop, right - left, bottom - curveTop], counted);
+    this.panel.cover(range, isInSight && [left, curveTop, right - left, bottom - curveTop], counted, end);
     this.handles.forEach((handle, number) => {
       const step = range?.[number ? "to" : "from"];
       handle.hidden = !range || !axis.shows(step);

@@ -1,5 +1,6 @@
 // Draws how much memory each group holds over time, mark by mark as stills/memory_stack.py does, and the current step.
 
+import { flowed } from "./flow.js";
 import { fitted, line, path, rectangle, text, widthOfText } from "./picture.js";
 import { groupLevels } from "./memory_pieces.js";
 import { wholeAxis } from "./plane_axis.js";
@@ -10,37 +11,46 @@ import { WORDS, fill } from "./words.js";
 
 const STACK_HEIGHT = 240;
 const STACK_SIDE = 198;
-const STACK_TOP = 60;
+const STACK_HEAD = 28; // baseline of the title
+const STACK_TOP = 60; // of the areas below a title of one line
 const STACK_LEAST = 480;
+const STACK_NARROWEST = 220;
+const STACK_ROW = 22;
 const LONGEST_NAME = 190; // px
 
-// The layout of a picture of some width; the same for all steps.
+// The layout of a picture of some width; the same for all steps. In a narrow place, the list is below the areas.
 export function stackLayout(history, asked, view = null) {
-  const width = Math.max(asked, STACK_LEAST);
+  const isNarrow = asked < STACK_LEAST;
+  const width = Math.max(asked, STACK_NARROWEST);
   const totals = groupLevels(history);
   const used = history.inUse[history.peak];
   const rows = compositionAt(history.groups, totals, history.peak, used);
   const side = Math.max(STACK_SIDE, ...rows.map(({ name, figure }) => 46 + widthOfText(name) + widthOfText(figure)));
-  const right = width - side - PLANE.margin;
+  const right = width - PLANE.margin - (isNarrow ? 0 : side);
   const high = roundedUp(Math.max(used, 1));
   const whole = wholeAxis(history, PLANE.left, right, high / STACK_HEIGHT, [history.peak]);
   const axis = view ? whole.zoomed(view.from, view.to) : whole;
-  const y = (size) => STACK_TOP + STACK_HEIGHT * (1 - size / high);
+  const title = text(0, 0, fill(WORDS.memoryPicture.whoOverTime, { name: history.name }), { size: 15, weight: 650 });
+  const [head, headEnd] = flowed([title], PLANE.margin, width - PLANE.margin, STACK_HEAD);
+  const top = headEnd + STACK_TOP - STACK_HEAD;
+  const y = (size) => top + STACK_HEIGHT * (1 - size / high);
   const lineEnd = (step) => y(history.inUse[step]); // a line over the areas would hide a peak of one step
-  return { history, totals, rows, width, right, high, axis, y, lineEnd, curveTop: STACK_TOP - 8, bottom: STACK_TOP + STACK_HEIGHT, height: STACK_TOP + STACK_HEIGHT + 36, side: width };
+  const [bottom, below] = [top + STACK_HEIGHT, top + STACK_HEIGHT + 36];
+  const list = isNarrow ? { x: PLANE.left, y: below + 14 } : { x: right + 20, y: top + 6 };
+  const height = isNarrow ? list.y + STACK_ROW * rows.length + PLANE.margin : below;
+  return { history, totals, rows, width, right, high, axis, y, lineEnd, head, top, curveTop: top - 8, bottom, height, side: width, list };
 }
 
 export function stackGround(layout) {
   const { history, width, height, axis, right, high } = layout;
-  const title = text(PLANE.margin, 28, fill(WORDS.memoryPicture.whoOverTime, { name: history.name }), { size: 15, weight: 650 });
   const begin = axis.x(history.peak);
-  const peak = text(0, STACK_TOP - 12, fill(WORDS.memoryPicture.peak, { size: sizeInWords(history.inUse[history.peak]) }), { weight: 650 });
+  const peak = text(0, layout.top - 12, fill(WORDS.memoryPicture.peak, { size: sizeInWords(history.inUse[history.peak]) }), { weight: 650 });
   const x = Math.min(Math.max(begin - widthOfText(peak) / 2, PLANE.left), right - widthOfText(peak));
   const marks = [
-    rectangle(0.5, 0.5, width - 1, height - 1, "", { stroke: "hair", radius: 8 }), title, ...stackScale(high, right), ...stackAreas(layout),
+    rectangle(0.5, 0.5, width - 1, height - 1, "", { stroke: "hair", radius: 8 }), ...layout.head, ...stackScale(layout), ...stackAreas(layout),
     ...axis.spans(history.spans, layout.bottom),
     ...(axis.shows(history.peak) ? [line(begin, layout.curveTop, begin, layout.lineEnd(history.peak), { stroke: "ink", width: 1.3 }), { ...peak, x }] : []),
-    ...stackList(layout.rows, right + 20, width - PLANE.margin),
+    ...stackList(layout.rows, layout.list, width - PLANE.margin),
   ];
   const about = { name: history.name, size: sizeInWords(history.inUse[history.peak]) };
   return { width, height, title: fill(WORDS.memoryPicture.stackAbout, about), marks };
@@ -50,9 +60,9 @@ export function stackMoment(layout, step) {
   return { width: layout.width, height: layout.height, clear: true, marks: scrubberAt(layout, step) };
 }
 
-function stackScale(high, right) {
+function stackScale({ top, high, right }) {
   return [0, 1, 2, 3, 4].flatMap((quarter) => {
-    const [y, size] = [STACK_TOP + (STACK_HEIGHT * (4 - quarter)) / 4, Math.floor((high * quarter) / 4)];
+    const [y, size] = [top + (STACK_HEIGHT * (4 - quarter)) / 4, Math.floor((high * quarter) / 4)];
     return [line(PLANE.left, y, right, y), text(PLANE.left - 8, y + 4, size ? sizeInWords(size) : "0 B", { ...SMALL, anchor: "end" })];
   });
 }
@@ -89,11 +99,11 @@ function compositionAt(groups, totals, step, used) {
   return [...rows, row("", text(0, 0, WORDS.memoryPicture.inUse, { weight: 650 }), used)];
 }
 
-function stackList(rows, left, right) {
-  let y = STACK_TOP + 6;
+function stackList(rows, { x: left, y: top }, right) {
+  let y = top;
   const marks = [text(left, y, WORDS.memoryPicture.atPeak, SMALL)];
   for (const { token, name, figure } of rows) {
-    y += 22;
+    y += STACK_ROW;
     marks.push(token ? rectangle(left, y - 9, 10, 10, token, { radius: 2 }) : line(left, y - 14, right, y - 14));
     y += token ? 0 : 4;
     marks.push({ ...name, x: left + (token ? 16 : 0), y }, { ...figure, x: right, y });

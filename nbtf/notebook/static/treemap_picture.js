@@ -10,7 +10,7 @@ import { WORDS, fill, grouped } from "./words.js";
 const TREEMAP_HEIGHT = 300;
 const TREEMAP_HEAD = 22;
 const MOST_SUMS = 200;
-const TREEMAP_LEAST = 320;
+const TREEMAP_LEAST = 220;
 
 export function treemapLayout(history, asked) {
   return { history, width: Math.max(asked, TREEMAP_LEAST) };

@@ -407,6 +407,38 @@ def test_page_fits_its_window(
     assert width == shown.evaluate("document.documentElement.scrollWidth")
 
 
+OUTSIDE = """() => {
+    const shown = [...document.querySelectorAll('svg.nbtf-picture')].filter(node => node.checkVisibility());
+    const cut = shown.flatMap(svg => {
+        const { left, right } = svg.getBoundingClientRect();
+        const isOut = text => { const box = text.getBoundingClientRect(); return box.left < left - 1 || box.right > right + 1; };
+        return [...svg.querySelectorAll('text')].filter(isOut).map(text => text.textContent);
+    });
+    const places = [...document.querySelectorAll('.nbtf-plane-stage, .nbtf-time, .nbtf-places')];
+    const scrolled = places.filter(node => node.checkVisibility() && node.scrollWidth > node.clientWidth);
+    return [shown.length, [...cut, ...scrolled.map(node => node.className)]];
+}"""
+
+
+@pytest.mark.parametrize("scene", sorted(RECORDED))
+@pytest.mark.parametrize("width", with_nightly([320, 390], [480, 600, 700]))
+def test_every_picture_is_laid_out_for_its_place(
+    records: dict[str, tf.runtime.Recording], opened: Callable[..., Any], tmp_path: Path, width: int, scene: str
+) -> None:
+    records[scene].to_html(tmp_path / "page.html")
+    shown = opened(tmp_path / "page.html", viewport={"width": width, "height": 700})
+
+    seen = 0
+    for tab in shown.get_by_role("tab").all():
+        tab.click()
+        drawn(shown)
+        pictures, outside = shown.evaluate(OUTSIDE)
+
+        assert [] == outside, tab.inner_text()
+        seen += pictures
+    assert seen >= 2
+
+
 SMALLEST_TEXT = """() => Math.min(...[...document.querySelectorAll("svg text")]
     .filter((text) => text.getClientRects().length)
     .map((text) => text.getScreenCTM().a * parseFloat(getComputedStyle(text).fontSize)))"""

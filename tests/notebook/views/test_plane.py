@@ -109,7 +109,7 @@ def test_page_draws_the_marks_of_the_still(
 
 
 @needs_node
-@pytest.mark.parametrize("width", [320, 480, 960])
+@pytest.mark.parametrize("width", [480, 960])
 @pytest.mark.parametrize(("scene", "language"), paired(list(SCENES), ["en", *catalogue.LANGUAGES]))
 def test_page_stacks_and_divides_as_the_stills_do(
     scenes: dict[str, Any], scene: str, language: str, width: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

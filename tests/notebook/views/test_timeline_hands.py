@@ -174,6 +174,28 @@ def test_dragging_over_lanes_selects_a_range_and_shows_its_sums(shown: Any, reco
     assert (whole, "") == (window(shown), shown.evaluate("() => String(getSelection())"))
 
 
+LABEL_OF_RANGE = """() => {
+    const boxes = ['.nbtf-time-range > span', '.nbtf-time-grip', '.nbtf-time']
+        .map(name => [...document.querySelectorAll(name)].filter(node => node.checkVisibility()));
+    const sides = node => { const { left, right } = node.getBoundingClientRect(); return [left, right]; };
+    return boxes.map(nodes => nodes.map(sides));
+}"""
+
+
+@pytest.mark.parametrize("length", [0.005, 0.03, 0.08, 0.3])
+@pytest.mark.parametrize("begin", [0.02, 0.5, 0.69])
+def test_the_length_of_a_range_is_readable_beside_its_handles(shown: Any, begin: float, length: float) -> None:
+    drag(shown, begin, begin + length)
+    drawn(shown)
+
+    [[left, right]], grips, [[start, end]] = shown.evaluate(LABEL_OF_RANGE)
+
+    words = (left + 20, right - 20)  # the padding
+    assert 2 == len(grips)
+    assert not [sides for sides in grips if words[0] < sides[1] - 8 and sides[0] + 8 < words[1]]  # a handle paints 8 px
+    assert start <= words[0] < words[1] <= end
+
+
 @pytest.mark.parametrize("way", ["button", "key"])
 def test_a_selected_range_is_zoomed_to_and_cleared(shown: Any, way: str) -> None:
     drag(shown, 0.25, 0.75)

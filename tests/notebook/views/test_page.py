@@ -411,8 +411,9 @@ OUTSIDE = """() => {
     const shown = [...document.querySelectorAll('svg.nbtf-picture')].filter(node => node.checkVisibility());
     const cut = shown.flatMap(svg => {
         const { left, right } = svg.getBoundingClientRect();
-        const isOut = text => { const box = text.getBoundingClientRect(); return box.left < left - 1 || box.right > right + 1; };
-        return [...svg.querySelectorAll('text')].filter(isOut).map(text => text.textContent);
+        const isInside = box => box.left >= left - 1 && box.right <= right + 1;
+        const texts = [...svg.querySelectorAll('text')];
+        return texts.filter(text => !isInside(text.getBoundingClientRect())).map(text => text.textContent);
     });
     const places = [...document.querySelectorAll('.nbtf-plane-stage, .nbtf-time, .nbtf-places')];
     const scrolled = places.filter(node => node.checkVisibility() && node.scrollWidth > node.clientWidth);

@@ -58,7 +58,9 @@ def test_keys_of_dask_are_holders(client: Any) -> None:
 
     held = [(each.holder.partition(": ")[2], each.nbytes, each.tensor) for each in host.holders]
     assert ("key 'gradients'", 1 << 20, "[1024, 256] float32") in held
-    assert [True] == [device.simulated for each in host.workers for device in each.devices]
+    devices = [device for each in host.workers for device in each.devices]  # other tests may have used the other worker
+    assert devices
+    assert all(device.simulated for device in devices)
 
 
 def test_a_worker_that_is_stopped_is_named(dask_cluster: Any) -> None:

@@ -48,7 +48,7 @@ BEYOND: Mapping[str, str] = {
         "set_backend set_image_data_format set_max_epochs set_max_steps_per_epoch"
     ),
     "nbtf.keras.constraints": "MinMaxNorm min_max_norm",
-    "nbtf.keras.datasets": "boston_housing california_housing imdb reuters",
+    "nbtf.keras.datasets": "boston_housing california_housing cifar100 imdb reuters",
     "nbtf.keras.initializers": "Identity IdentityInitializer STFT STFTInitializer identity stft",
     "nbtf.keras.layers": (
         "ActivityRegularization AdaptiveAveragePooling1D AdaptiveAveragePooling2D AdaptiveAveragePooling3D "

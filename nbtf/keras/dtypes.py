@@ -12,6 +12,7 @@ from nbtf._runtime.blocks import call_variable
 from nbtf._runtime.conversion import as_tensor
 from nbtf.dtypes import as_dtype
 from nbtf.keras import catalogue
+from nbtf.keras.type_guards import is_dict
 
 _AUTOCAST: ContextVar[str | None] = call_variable("nbtf keras autocast", None)
 
@@ -148,9 +149,8 @@ def as_policy(value: Any) -> DTypePolicy:
         return dtype_policy()
     if isinstance(value, DTypePolicy):
         return value
-    if isinstance(value, dict):
-        config: dict[str, Any] = value  # pyright: ignore[reportUnknownVariableType]
-        return DTypePolicy(**config.get("config", config))
+    if is_dict(value):
+        return DTypePolicy(**value.get("config", value))
     return DTypePolicy(value if isinstance(value, str) else standardized(value))
 
 

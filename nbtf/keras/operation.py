@@ -64,9 +64,8 @@ def symbolic_in(structure: Any) -> Iterator[Any]:
         for inner in structure:
             yield from symbolic_in(inner)
     elif is_dict(structure):
-        entries: dict[Any, Any] = structure
-        for key in sorted(entries, key=str):
-            yield from symbolic_in(entries[key])
+        for key in sorted(structure, key=str):
+            yield from symbolic_in(structure[key])
     elif hasattr(structure, "_keras_history"):
         yield structure
 
@@ -77,8 +76,7 @@ def replace_symbols(structure: Any, value_of: Callable[[Any], Any]) -> Any:
         items: Any = [replace_symbols(item, value_of) for item in structure]
         return tuple(items) if isinstance(structure, tuple) else items
     if is_dict(structure):
-        entries: dict[Any, Any] = structure
-        return {key: replace_symbols(entry, value_of) for key, entry in entries.items()}
+        return {key: replace_symbols(entry, value_of) for key, entry in structure.items()}
     if isinstance(structure, slice):
         bounds: Any = structure  # pyright: ignore[reportUnknownVariableType]
         return slice(*[replace_symbols(bound, value_of) for bound in (bounds.start, bounds.stop, bounds.step)])

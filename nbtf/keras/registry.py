@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 from nbtf._runtime.changes import Change, block
 from nbtf.keras import catalogue
 from nbtf.keras.border import advised
+from nbtf.keras.type_guards import is_dict, is_list
 
 T = TypeVar("T")
 
@@ -74,12 +75,10 @@ def serialized(obj: Any) -> Any:
     """Returns an object as plain data: its class, its module and its config."""
     if obj is None or isinstance(obj, str | int | float | bool):
         return obj
-    if isinstance(obj, list | tuple):
-        items: list[Any] = list(obj)  # pyright: ignore[reportUnknownArgumentType]
-        return [serialized(item) for item in items]
-    if isinstance(obj, dict):
-        entries: dict[Any, Any] = obj  # pyright: ignore[reportUnknownVariableType]
-        return {key: serialized(entry) for key, entry in entries.items()}
+    if is_list(obj):
+        return [serialized(item) for item in obj]
+    if is_dict(obj):
+        return {key: serialized(entry) for key, entry in obj.items()}
     if hasattr(obj, "get_config"):
         object_class: Any = type(obj)  # pyright: ignore[reportUnknownVariableType]
         module, is_ours = _public_module(object_class)
@@ -123,18 +122,17 @@ def deserialized(
     Raises:
       TypeError: if the class or function is not found in any of these.
     """
-    if not isinstance(config, dict) or "class_name" not in config:
-        return config  # pyright: ignore[reportUnknownVariableType]
-    entries: dict[str, Any] = config  # pyright: ignore[reportUnknownVariableType]
+    if not is_dict(config) or "class_name" not in config:
+        return config
     for entry, classes in _TYPES.items():
-        if not isinstance(entries.get(entry), classes):
-            raise TypeError(f"{entry!r} in the config of an object is {entries.get(entry)!r:.60}; expected a name.")
-    if entries["class_name"] == "function":
-        return _find_function(entries, custom_objects, namespace)
-    arguments: Any = entries.get("config") or {}
+        if not isinstance(config.get(entry), classes):
+            raise TypeError(f"{entry!r} in the config of an object is {config.get(entry)!r:.60}; expected a name.")
+    if config["class_name"] == "function":
+        return _find_function(config, custom_objects, namespace)
+    arguments: Any = config.get("config") or {}
     if not isinstance(arguments, dict):
-        raise TypeError(f"The config of {entries['class_name']!r} is {arguments!r:.60}; expected a dictionary.")
-    return _find_class(entries, custom_objects, namespace).from_config({**arguments})
+        raise TypeError(f"The config of {config['class_name']!r} is {arguments!r:.60}; expected a dictionary.")
+    return _find_class(config, custom_objects, namespace).from_config({**arguments})
 
 
 _TYPES: Mapping[str, Any] = {"class_name": str, "registered_name": str | None, "module": str | None}
@@ -208,8 +206,10 @@ def look_up(identifier: Any, namespace: Mapping[str, Any], noun: str) -> Any:
     """
     if identifier is None:
         return None
-    if isinstance(identifier, dict):
-        return _build_configured(identifier, namespace)  # pyright: ignore[reportUnknownArgumentType]
+    if is_dict(identifier):
+        if "class_name" not in identifier:
+            raise ValueError(f"Unknown `config` as a `dict`, config={identifier}")
+        return deserialized(identifier, namespace=namespace)
     value = identifier
     if isinstance(identifier, str):
         value = get_registered_object(identifier)
@@ -219,10 +219,3 @@ def look_up(identifier: Any, namespace: Mapping[str, Any], noun: str) -> Any:
     if value is None or not callable(value):
         raise advised(ValueError(f"Could not interpret {noun} identifier: {identifier}"), identifier)
     return value
-
-
-def _build_configured(config: dict[str, Any], namespace: Mapping[str, Any]) -> Any:
-    """Returns the object that a config describes."""
-    if "class_name" not in config:
-        raise ValueError(f"Unknown `config` as a `dict`, config={config}")
-    return deserialized(config, namespace=namespace)

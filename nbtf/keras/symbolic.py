@@ -15,7 +15,7 @@ from nbtf._types import as_dtype
 from nbtf.keras.dtypes import standardized
 from nbtf.keras.generation import is_legacy, of_keras_2
 from nbtf.keras.naming import auto_name
-from nbtf.keras.operation import History, Node, Operator, replace_symbols, symbolic_in
+from nbtf.keras.operation import OPERATORS, History, Node, Operator, replace_symbols, symbolic_in
 
 _NO_FUNCTION = """\
 A KerasTensor cannot be used as input to a TensorFlow function. A KerasTensor is a symbolic placeholder for a shape \
@@ -93,7 +93,6 @@ class KerasTensor:
         self.sparse: bool = sparse
         self.ragged: bool = ragged
         self.name: str = name or auto_name("keras_tensor")
-        self.record_history: Any = None
 
     @property
     def ndim(self) -> int:
@@ -239,41 +238,23 @@ def _as_step(function: Callable[..., Any]) -> Callable[..., Any]:
     return call
 
 
-def _set_operators() -> None:
-    binary = {
-        "add": "Add",
-        "sub": "Subtract",
-        "mul": "Multiply",
-        "truediv": "TrueDivide",
-        "floordiv": "FloorDivide",
-        "mod": "Mod",
-        "pow": "Power",
-        "matmul": "Matmul",
-        "and": "LogicalAnd",
-        "or": "LogicalOr",
-        "xor": "LogicalXor",
-    }
-    compared = {"eq": "Equal", "ne": "NotEqual", "lt": "Less", "le": "LessEqual", "gt": "Greater", "ge": "GreaterEqual"}
-    unary = {"neg": "Negative", "abs": "Absolute", "invert": "LogicalNot"}
-    for name, operator_name in {**binary, **compared, **unary, "getitem": "GetItem"}.items():
-        _set_operator(name, operator_name, reflected=False)
-    for name, operator_name in binary.items():
-        _set_operator(f"r{name}", operator_name, reflected=True)
-
-
 def _set_operator(name: str, operator_name: str, reflected: bool) -> None:
     def operate(self: KerasTensor, *operands: Any) -> Any:
-        return (
-            applied(Operator(operator_name), *operands, self)
-            if reflected
-            else applied(Operator(operator_name), self, *operands)
-        )
+        operands = (*operands, self) if reflected else (self, *operands)
+        return applied(Operator(operator_name), *operands)
 
     operate.__name__ = f"__{name}__"
     setattr(KerasTensor, operate.__name__, operate)
 
 
-_set_operators()
+_REFLECTED = "add sub mul truediv floordiv mod pow matmul and or xor".split()
+"""The operators that Python also calls on the right operand, as `__radd__`."""
+
+for _operator_name, _function in OPERATORS.items():
+    _name = _function.__name__.strip("_")  # `operator.and_` becomes `__and__`
+    _set_operator(_name, _operator_name, reflected=False)
+    if _name in _REFLECTED:
+        _set_operator(f"r{_name}", _operator_name, reflected=True)
 
 
 def is_symbolic(value: Any) -> bool:

@@ -9,14 +9,11 @@ from nbtf.keras.callbacks.callback import Callback
 from nbtf.keras.callbacks.history import History
 from nbtf.keras.callbacks.progbar_logger import ProgbarLogger
 
-Logs = Callable[[], dict[str, Any]]
-"""Returns the results so far, which are computed only if a callback needs them."""
 
-
-class CallbackList:
+class CallbackList(Callback):
     """Calls several callbacks in order.
 
-    Batch hooks that no callback defines are not called.
+    Hooks of training and test batches that no callback defines are not called.
 
     Args:
       callbacks: a callback or a list of callbacks.
@@ -62,11 +59,12 @@ class CallbackList:
 
     @classmethod
     def of(
-        cls, callbacks: Any, model: Any, verbose: int, epochs: int, steps: int | None, history: bool = True
+        cls, callbacks: Any, model: Any, verbose: Any, epochs: int, steps: int | None, history: bool = True
     ) -> CallbackList:
         """Returns a list of callbacks for a run; a `CallbackList` is returned unchanged."""
         if isinstance(callbacks, CallbackList):
             return callbacks
+        verbose = 1 if verbose == "auto" else int(verbose)
         params: dict[str, Any] = {"verbose": verbose, "epochs": epochs, "steps": steps}
         return cls(callbacks, add_history=history, add_progbar=verbose != 0, model=model, **params)
 
@@ -94,14 +92,14 @@ class CallbackList:
 
     def set_params(self, params: dict[str, Any]) -> None:
         """Gives all callbacks the parameters of the run."""
-        self.params = params
+        super().set_params(params)
         for callback in self.callbacks:
             callback.set_params(params)
         self.history.set_params(params)
 
     def set_model(self, model: Any) -> None:
         """Gives all callbacks the model."""
-        self.model = model
+        super().set_model(model)
         for callback in self.callbacks:
             callback.set_model(model)
         self.history.set_model(model)
@@ -113,8 +111,8 @@ class CallbackList:
         for callback in self._train_begin:
             callback.on_train_batch_begin(batch, {})
 
-    def on_train_batch_end(self, batch: int, logs: Logs) -> None:
-        """Calls the callbacks after a training batch."""
+    def on_train_batch_end(self, batch: int, logs: Any = None) -> None:
+        """Calls the callbacks after a training batch; `logs` computes the results so far if a callback needs them."""
         self._batch_end(self._train_end, "on_train_batch_end", batch, logs)
         if self._bar is not None:
             self._bar.advance(batch, logs)
@@ -124,7 +122,7 @@ class CallbackList:
         for callback in self._test_begin:
             callback.on_test_batch_begin(batch, {})
 
-    def on_test_batch_end(self, batch: int, logs: Logs) -> None:
+    def on_test_batch_end(self, batch: int, logs: Any = None) -> None:
         """Calls the callbacks after a test batch."""
         self._batch_end(self._test_end, "on_test_batch_end", batch, logs)
         if self._bar is not None and not self._bar._training:
@@ -146,44 +144,23 @@ class CallbackList:
         for callback in self.callbacks:
             callback.on_predict_batch_end(batch, logs)
 
-    # Epochs and whole runs
 
-    def on_epoch_begin(self, epoch: int, logs: Any = None) -> None:
-        """Calls the callbacks before an epoch."""
-        for callback in self.callbacks:
-            callback.on_epoch_begin(epoch, logs or {})
+def _passing_on(hook: str) -> Callable[..., None]:
+    """Returns a method that calls a hook of all callbacks."""
 
-    def on_epoch_end(self, epoch: int, logs: Any = None) -> None:
-        """Calls the callbacks after an epoch."""
+    def call_for_epoch(self: CallbackList, epoch: int, logs: Any = None) -> None:
         for callback in self.callbacks:
-            callback.on_epoch_end(epoch, logs)
+            getattr(callback, hook)(epoch, {} if logs is None else logs)
 
-    def on_train_begin(self, logs: Any = None) -> None:
-        """Calls the callbacks at the start of `fit`."""
+    def call(self: CallbackList, logs: Any = None) -> None:
         for callback in self.callbacks:
-            callback.on_train_begin(logs or {})
+            getattr(callback, hook)({} if logs is None else logs)
 
-    def on_train_end(self, logs: Any = None) -> None:
-        """Calls the callbacks at the end of `fit`."""
-        for callback in self.callbacks:
-            callback.on_train_end(logs)
+    method: Any = call_for_epoch if "epoch" in hook else call
+    method.__name__, method.__doc__ = hook, f"Calls `{hook}` of all callbacks."
+    return method
 
-    def on_test_begin(self, logs: Any = None) -> None:
-        """Calls the callbacks at the start of a test run."""
-        for callback in self.callbacks:
-            callback.on_test_begin(logs or {})
 
-    def on_test_end(self, logs: Any = None) -> None:
-        """Calls the callbacks at the end of a test run."""
-        for callback in self.callbacks:
-            callback.on_test_end(logs)
-
-    def on_predict_begin(self, logs: Any = None) -> None:
-        """Calls the callbacks at the start of `predict`."""
-        for callback in self.callbacks:
-            callback.on_predict_begin(logs or {})
-
-    def on_predict_end(self, logs: Any = None) -> None:
-        """Calls the callbacks at the end of `predict`."""
-        for callback in self.callbacks:
-            callback.on_predict_end(logs or {})
+for _period in ("epoch", "train", "test", "predict"):
+    for _hook in (f"on_{_period}_begin", f"on_{_period}_end"):
+        setattr(CallbackList, _hook, _passing_on(_hook))

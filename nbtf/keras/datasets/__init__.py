@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from nbtf.keras import border as _border
 from nbtf.keras.datasets import cifar10 as cifar10
-from nbtf.keras.datasets import cifar100 as cifar100
 from nbtf.keras.datasets import digits as digits
 from nbtf.keras.datasets import fashion_mnist as fashion_mnist
 from nbtf.keras.datasets import mnist as mnist

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from nbtf._storage.archives import read_arrays
-from nbtf._storage.reading import read_bytes
 
 Split = tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]
 """Examples and labels."""
@@ -44,21 +42,3 @@ def arrays(name: str) -> dict[str, np.ndarray[Any, Any]]:
       DataLossError: if the file is damaged or contains pickled objects.
     """
     return read_arrays(find_data_set(name))
-
-
-def batch(path: Path, labels: int, label_column: int = 0) -> Split:
-    """Returns the images and labels in a file.
-
-    Args:
-      path: path of the file.
-      labels: number of labels in front of each image.
-      label_column: index of the label to return; 0 by default.
-    """
-    rows = np.frombuffer(read_bytes(path), np.uint8).reshape(-1, labels + 3 * 32 * 32)
-    pictures = rows[:, labels:].reshape(-1, 3, 32, 32).transpose(0, 2, 3, 1)
-    return np.ascontiguousarray(pictures), rows[:, label_column : label_column + 1].copy()
-
-
-def join_splits(splits: Sequence[Split]) -> Split:
-    """Returns the examples of several files joined together."""
-    return np.concatenate([x for x, _ in splits]), np.concatenate([y for _, y in splits])

@@ -35,7 +35,7 @@ from nbtf.keras.layers.calling import (
     set_mask,
 )
 from nbtf.keras.layers.described import Described
-from nbtf.keras.layers.input_spec import check_inputs, shape_of
+from nbtf.keras.layers.input_spec import check_inputs, shape_of, shapes_of
 from nbtf.keras.layers.tracking import belongs, changed, tracked
 from nbtf.keras.layers.weights import Weights
 from nbtf.keras.operation import Node
@@ -170,12 +170,12 @@ class Layer(Described, Weights):
         args = (kwargs.pop("input_shape"),) if "input_shape" in kwargs else args
         inputs = [KerasTensor(shape, self.compute_dtype) if _is_shape(shape) else _each(shape, self) for shape in args]
         outputs = self.compute_output_spec(*inputs, **kwargs)
-        return nest.map_structure(_shape_of_one, outputs)
+        return nest.map_structure(shape_of, outputs)
 
     def compute_output_spec(self, *args: Any, **kwargs: Any) -> Any:
         """Returns symbolic results for symbolic inputs."""
         if type(self).compute_output_shape is not Layer.compute_output_shape:
-            shape = self.compute_output_shape(*[_shapes(argument) for argument in args])
+            shape = self.compute_output_shape(*[shapes_of(argument) for argument in args])
             if _is_shape(shape):
                 return KerasTensor(shape, self.compute_dtype)
             return [KerasTensor(output_shape, self.compute_dtype) for output_shape in shape]
@@ -354,7 +354,7 @@ class Layer(Described, Weights):
     def _build_for(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         """Builds the layer for the shapes of its arguments."""
         shapes = {
-            name: _shapes(argument)
+            name: shapes_of(argument)
             for name, argument in (*zip(self._facts.names, args, strict=False), *kwargs.items())
             if name not in ("training", "mask") and _has_shape(argument)
         }
@@ -376,10 +376,6 @@ class Layer(Described, Weights):
         return self._path
 
 
-def _shape_of_one(tensor: Any) -> Any:
-    return tensor.shape
-
-
 def _marking(build: Any) -> Any:
     @wraps(build)
     def marked(self: Any, *args: Any, **kwargs: Any) -> Any:
@@ -398,21 +394,10 @@ def _marking(build: Any) -> Any:
 
 def _has_shape(value: Any) -> bool:
     if is_list(value):
-        items: Any = value
-        return len(items) > 0 and all(_has_shape(item) for item in items)
+        return len(value) > 0 and all(_has_shape(item) for item in value)
     if is_dict(value):
-        entries: dict[Any, Any] = value
-        return all(_has_shape(entry) for entry in entries.values())
+        return all(_has_shape(entry) for entry in value.values())
     return hasattr(value, "shape")
-
-
-def _shapes(value: Any) -> Any:
-    if is_list(value):
-        return [_shapes(item) for item in value]
-    if is_dict(value):
-        entries: dict[Any, Any] = value
-        return {key: _shapes(entry) for key, entry in entries.items()}
-    return shape_of(value)
 
 
 def _is_shape(value: Any) -> bool:

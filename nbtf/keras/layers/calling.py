@@ -89,8 +89,7 @@ def as_input(value: Any, dtype: DType | None, lists: bool = False) -> Any:
         build: Any = value_class
         return build(*items) if hasattr(value, "_fields") else tuple(items)
     if is_dict(value):
-        entries: dict[Any, Any] = value
-        return {key: as_input(entry, dtype) for key, entry in entries.items()}
+        return {key: as_input(entry, dtype) for key, entry in value.items()}
     if hasattr(value, "dtype") and not hasattr(value, "flat_values") and not hasattr(value, "dense_shape"):
         return _cast(convert_to_tensor(value), dtype)
     return value
@@ -109,8 +108,7 @@ def _cast(tensor: Tensor, dtype: DType | None) -> Tensor:
 def _is_plain(value: Any) -> bool:
     """Returns whether nested lists contain only numbers or strings, and at least one."""
     if is_list(value):
-        items: Any = value
-        return len(items) > 0 and all(_is_plain(item) for item in items)
+        return len(value) > 0 and all(_is_plain(item) for item in value)
     return isinstance(value, int | float | str | bytes)
 
 

@@ -7,7 +7,6 @@ from typing import Any
 
 from nbtf import nn
 from nbtf._ops.arrays.padding import pad
-from nbtf._ops.arrays.shapes import expand_dims, squeeze
 from nbtf._runtime.arguments import check_number
 from nbtf.keras import activations
 from nbtf.keras.layers.base import Layer
@@ -94,10 +93,6 @@ class Convolution(Layer):
     def _kernel_shape(self, channels: int) -> tuple[int, ...]:
         return (*self.kernel_size, channels // self.groups, self.filters)
 
-    def _outputs(self, channels: int) -> int:
-        """Returns the number of output channels."""
-        return self.filters
-
     def build(self, input_shape: Any) -> None:
         channels = input_shape[self._channels]
         if channels % self.groups:
@@ -107,12 +102,15 @@ class Convolution(Layer):
             )
         self.kernel = self._weight("kernel", self._kernel_shape(channels))
         if self.use_bias:
-            self.bias = self._weight("bias", (self._outputs(channels),))
+            self.bias = self._weight("bias", (self.filters,))
         self.compute_output_shape(input_shape)
         self.input_spec: Any = InputSpec(min_ndim=self.rank + 2, axes={self._channels: channels})
 
     def call(self, inputs: Any) -> Any:
-        return self._finish(self._convolved(inputs, self.kernel.value))
+        results = self._convolved(inputs, self.kernel.value)
+        if self.bias is not None:
+            results = nn.bias_add(results, self.bias.value, "NHWC" if self._channels == -1 else "NCHW")
+        return results if self._activate is None else self._activate(results)
 
     def _convolved(self, inputs: Any, kernel: Any) -> Any:
         if self.rank == 1:
@@ -129,12 +127,6 @@ class Convolution(Layer):
         padding: Any = self.padding.upper()
         return nn.conv2d(inputs, kernel, self.strides, padding, layout, self.dilation_rate)
 
-    def _finish(self, results: Any) -> Any:
-        """Adds the bias and applies the activation."""
-        if self.bias is not None:
-            results = nn.bias_add(results, self.bias.value, "NHWC" if self._channels == -1 else "NCHW")
-        return results if self._activate is None else self._activate(results)
-
     def _length(self, length: int | None, axis: int) -> int | None:
         return length_after(length, self.kernel_size[axis], self.strides[axis], self.padding, self.dilation_rate[axis])
 
@@ -148,8 +140,8 @@ class Convolution(Layer):
                 f"`kernel shape={kernel}`, `dilation_rate={self.dilation_rate}`, "
                 f"`strides={self.strides}`, `padding={self.padding}`."
             )
-        outputs = self._outputs(input_shape[self._channels])
-        return (input_shape[0], outputs, *lengths) if first == 2 else (input_shape[0], *lengths, outputs)
+        batch = input_shape[0]
+        return (batch, self.filters, *lengths) if first == 2 else (batch, *lengths, self.filters)
 
 
 class Conv1D(Convolution):
@@ -217,11 +209,4 @@ class Conv2DTranspose(Convolution):
         shape = self.compute_output_shape(inputs._array.shape)
         layout = "NHWC" if self._channels == -1 else "NCHW"
         padding: Any = self.padding.upper()
-        if self.rank == 1:
-            axis = 1 if self._channels == -1 else 2
-            images, over = expand_dims(inputs, axis), expand_dims(kernel, 0)
-            tall = [*shape[:axis], 1, *shape[axis:]]
-            strides, dilations = (1, *self.strides), (1, *self.dilation_rate)
-            rows = nn.conv2d_transpose(images, over, tall, strides, padding, layout, dilations)
-            return squeeze(rows, [axis])
         return nn.conv2d_transpose(inputs, kernel, list(shape), self.strides, padding, layout, self.dilation_rate)

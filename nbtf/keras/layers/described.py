@@ -6,6 +6,7 @@ import inspect
 from typing import Any
 
 from nbtf.keras.dtypes import DTypePolicy
+from nbtf.keras.layers.input_spec import shapes_of
 from nbtf.keras.operation import Node
 from nbtf.keras.registry import deserialized, serialized
 from nbtf.keras.type_guards import is_dict, is_list
@@ -95,7 +96,7 @@ class Described:
         config = {key: _plain(value) for key, value in arguments.items()}
         if any(value is _NOT_PLAIN for value in config.values()):
             raise NotImplementedError(_OBJECT.format(name=type(self).__name__))
-        if arguments and ("name" in arguments or _takes_name(type(self))):
+        if arguments and ("name" in arguments or "name" in inspect.signature(type(self).__init__).parameters):
             config = {"name": self._name, **config}
         return config
 
@@ -108,15 +109,15 @@ class Described:
 
     def _begin_with(self, kwargs: dict[str, Any]) -> None:
         """Removes the input shape from a layer's arguments, where Keras 2 allowed it."""
-        beginning = None
+        shape = None
         if "input_dim" in kwargs:
-            beginning = {"batch_shape": (None, kwargs.pop("input_dim"))}
+            shape = (None, kwargs.pop("input_dim"))
         if "input_shape" in kwargs:
-            beginning = {"batch_shape": (kwargs.pop("batch_size", None), *_as_tuple(kwargs.pop("input_shape")))}
+            shape = (kwargs.pop("batch_size", None), *_as_tuple(kwargs.pop("input_shape")))
         for name in ("batch_input_shape", "batch_shape"):
             if name in kwargs:
-                beginning = {"batch_shape": tuple(kwargs.pop(name))}
-        object.__setattr__(self, "_input_shape_given", None if beginning is None else beginning["batch_shape"])
+                shape = tuple(kwargs.pop(name))
+        object.__setattr__(self, "_input_shape_given", shape)
 
     # Inputs and outputs
 
@@ -139,12 +140,12 @@ class Described:
     @property
     def input_shape(self) -> Any:
         """The shape of `input`."""
-        return _shapes(self.input)
+        return shapes_of(self.input)
 
     @property
     def output_shape(self) -> Any:
         """The shape of `output`."""
-        return _shapes(self.output)
+        return shapes_of(self.output)
 
 
 _NOT_PLAIN = object()
@@ -156,14 +157,8 @@ def _plain(value: Any) -> Any:
     if is_dict(plain) or plain is None or isinstance(plain, str | int | float | bool):
         return plain
     if is_list(plain):
-        items: Any = plain
-        return _NOT_PLAIN if any(_plain(item) is _NOT_PLAIN for item in items) else plain
+        return _NOT_PLAIN if any(_plain(item) is _NOT_PLAIN for item in plain) else plain
     return _NOT_PLAIN
-
-
-def _takes_name(layer_class: type) -> bool:
-    parameters = inspect.signature(layer_class.__init__).parameters.values()
-    return any(parameter.name == "name" for parameter in parameters)
 
 
 def _build_argument(value: Any) -> Any:
@@ -175,12 +170,3 @@ def _build_argument(value: Any) -> Any:
 
 def _as_tuple(shape: Any) -> tuple[Any, ...]:
     return (shape,) if isinstance(shape, int) or shape is None else tuple(shape)
-
-
-def _shapes(tensors: Any) -> Any:
-    if is_list(tensors):
-        return [_shapes(tensor) for tensor in tensors]
-    if is_dict(tensors):
-        entries: dict[str, Any] = tensors
-        return {key: _shapes(tensor) for key, tensor in entries.items()}
-    return tensors.shape

@@ -6,7 +6,7 @@ from typing import Any
 
 from nbtf import nest
 from nbtf.keras.dtypes import standardized
-from nbtf.keras.type_guards import is_list
+from nbtf.keras.type_guards import is_dict, is_list
 
 
 class InputSpec:
@@ -72,6 +72,15 @@ def shape_of(value: Any) -> tuple[int | None, ...]:
     """Returns the shape of a tensor as a tuple."""
     shape = value.shape
     return tuple(shape) if shape.__class__ is not tuple else shape
+
+
+def shapes_of(value: Any) -> Any:
+    """Returns the shapes in a structure of tensors, with lists in place of tuples."""
+    if is_list(value):
+        return [shapes_of(item) for item in value]
+    if is_dict(value):
+        return {key: shapes_of(entry) for key, entry in value.items()}
+    return shape_of(value)
 
 
 def check_inputs(input_spec: Any, inputs: Any, name: str) -> None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, ClassVar
 
 from nbtf import nn
 from nbtf._ops.arrays.shapes import expand_dims
@@ -29,6 +30,8 @@ class Pooling(Layer):
     _leaf = True
     _config = ("pool_size", "padding", "strides", "data_format")
     rank = 2
+    _reduce: ClassVar[Callable[..., Any]]
+    """The op that reduces the windows."""
 
     def __init__(
         self,
@@ -46,9 +49,10 @@ class Pooling(Layer):
         self.data_format: str = data_format_of(data_format)
         self.input_spec: Any = InputSpec(ndim=self.rank + 2)
 
-    def _arguments(self, layouts: tuple[str, str]) -> tuple[Any, ...]:
-        layout = layouts[1] if channels_first(self.data_format) else layouts[0]
-        return self.pool_size, self.strides, self.padding.upper(), layout
+    def call(self, inputs: Any) -> Any:
+        layouts = ("NWC", "NCW") if self.rank == 1 else ("NHWC", "NCHW")
+        layout = layouts[channels_first(self.data_format)]
+        return type(self)._reduce(inputs, self.pool_size, self.strides, self.padding.upper(), layout)
 
     def compute_output_shape(self, input_shape: Any) -> Any:
         shape = list(input_shape)
@@ -64,9 +68,6 @@ class Pooling(Layer):
         return tuple(shape)
 
 
-_IMAGES, _SEQUENCES = ("NHWC", "NCHW"), ("NWC", "NCW")
-
-
 class MaxPooling2D(Pooling):
     """Computes the maximum in a window that slides over images; see `AveragePooling2D` for the arguments.
 
@@ -74,8 +75,7 @@ class MaxPooling2D(Pooling):
     TensorShape([2, 5, 5, 1])
     """
 
-    def call(self, inputs: Any) -> Any:
-        return nn.max_pool2d(inputs, *self._arguments(_IMAGES))
+    _reduce = nn.max_pool2d
 
 
 class AveragePooling2D(Pooling):
@@ -88,26 +88,21 @@ class AveragePooling2D(Pooling):
       data_format: `"channels_last"` or `"channels_first"`.
     """
 
-    def call(self, inputs: Any) -> Any:
-        return nn.avg_pool2d(inputs, *self._arguments(_IMAGES))
+    _reduce = nn.avg_pool2d
 
 
 class MaxPooling1D(Pooling):
     """Computes the maximum in a window that slides over sequences."""
 
     rank = 1
-
-    def call(self, inputs: Any) -> Any:
-        return nn.max_pool1d(inputs, *self._arguments(_SEQUENCES))
+    _reduce = nn.max_pool1d
 
 
 class AveragePooling1D(Pooling):
     """Computes the mean in a window that slides over sequences."""
 
     rank = 1
-
-    def call(self, inputs: Any) -> Any:
-        return nn.avg_pool1d(inputs, *self._arguments(_SEQUENCES))
+    _reduce = nn.avg_pool1d
 
 
 class GlobalPooling(Layer):
@@ -154,7 +149,7 @@ class GlobalMaxPooling1D(GlobalMaxPooling2D):
     rank = 1
 
 
-class GlobalAveragePooling1D(GlobalPooling):
+class GlobalAveragePooling1D(GlobalAveragePooling2D):
     """Computes the mean of each channel of sequences, without masked steps."""
 
     rank = 1
@@ -162,7 +157,7 @@ class GlobalAveragePooling1D(GlobalPooling):
 
     def call(self, inputs: Any, mask: Any = None) -> Any:
         if mask is None:
-            return reduce_mean(inputs, self._axes, self.keepdims)
+            return super().call(inputs)
         counted = expand_dims(cast(mask, inputs.dtype), -1 if self._axes == [1] else 1)
         total = reduce_sum(inputs * counted, self._axes, self.keepdims)
         return total / reduce_sum(counted, self._axes, self.keepdims)

@@ -7,7 +7,6 @@ from typing import Any, ClassVar
 from nbtf._ops.arrays.creation import zeros, zeros_like
 from nbtf._ops.arrays.joining import stack, unstack
 from nbtf._ops.arrays.shapes import expand_dims
-from nbtf._ops.arrays.slicing import reverse
 from nbtf._ops.math.comparison import where
 from nbtf.keras.layers.base import Layer
 from nbtf.keras.layers.cells import Cell, GRUCell, LSTMCell, SimpleRNNCell
@@ -191,8 +190,3 @@ class GRU(Recurrent):
 
     _kind_of_cell = GRUCell
     _cell_name = "gru_cell"
-
-
-def reversed_steps(sequences: Any) -> Any:
-    """Returns sequences in reverse order."""
-    return reverse(sequences, [1])

@@ -1,4 +1,4 @@
-"""Layers that only act in training, or only change the loss."""
+"""The layer that only acts in training."""
 
 from __future__ import annotations
 
@@ -9,24 +9,7 @@ from nbtf.keras import random
 from nbtf.keras.layers.same_shape import SameShape
 
 
-def _rate(rate: Any) -> Any:
-    if not 0 <= check_number(rate, "rate") <= 1:
-        raise ValueError(
-            f"Invalid value received for argument `rate`. Expected a float value between 0 and 1. Received: rate={rate}"
-        )
-    return rate
-
-
-class _Random(SameShape):
-    """Base class of the layers that draw random numbers in training."""
-
-    def _begin(self, seed: int | None) -> None:
-        self.seed = seed
-        self.seed_generator: random.SeedGenerator = random.SeedGenerator(seed)
-        self.built = True
-
-
-class Dropout(_Random):
+class Dropout(SameShape):
     """Sets random elements to 0 in training and scales the others so that the expected sum stays the same.
 
     Args:
@@ -46,9 +29,16 @@ class Dropout(_Random):
 
     def __init__(self, rate: float, noise_shape: Any = None, seed: int | None = None, **kwargs: Any) -> None:
         super().__init__(**kwargs)
-        self.rate: Any = _rate(rate)
+        if not 0 <= check_number(rate, "rate") <= 1:
+            raise ValueError(
+                "Invalid value received for argument `rate`. Expected a float value between 0 and 1. "
+                f"Received: rate={rate}"
+            )
+        self.rate: Any = rate
         self.noise_shape: tuple[Any, ...] | None = None if noise_shape is None else tuple(noise_shape)
-        self._begin(seed)
+        self.seed = seed
+        self.seed_generator: random.SeedGenerator = random.SeedGenerator(seed)
+        self.built = True
 
     def call(self, inputs: Any, training: Any = False) -> Any:
         """Returns the input; in training, with random elements set to 0."""
@@ -56,7 +46,4 @@ class Dropout(_Random):
             return inputs
         if self.rate == 1:
             return inputs * 0.0
-        return random.dropout(inputs, self.rate, self._noise(inputs), self.seed_generator)
-
-    def _noise(self, inputs: Any) -> Any:
-        return self.noise_shape
+        return random.dropout(inputs, self.rate, self.noise_shape, self.seed_generator)

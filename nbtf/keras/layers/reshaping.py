@@ -86,15 +86,14 @@ class Reshape(Layer):
 
 
 class Stretching(Layer):
-    """Base class of the layers that change the length of sequences, or height and width of images."""
+    """Base class of the layers that change height and width of images."""
 
     _leaf = True
-    rank = 2
 
-    def __init__(self, data_format: str | None = "channels_last", **kwargs: Any) -> None:
+    def __init__(self, data_format: str | None, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self.data_format: str = data_format_of(data_format)
-        self.input_spec: Any = InputSpec(ndim=self.rank + 2)
+        self.input_spec: Any = InputSpec(ndim=4)
 
     @property
     def _first(self) -> int:
@@ -133,13 +132,13 @@ class UpSampling2D(Stretching):
         return repeat(rows, self.size[1], axis=self._first + 1)
 
 
-def _sides(value: Any, name: str) -> tuple[tuple[int, int], tuple[int, int]]:
+def _sides(padding: Any) -> tuple[tuple[int, int], tuple[int, int]]:
     """Returns the number of rows and columns at the top and bottom, and on the left and right."""
-    if isinstance(value, int):
-        return (value, value), (value, value)
-    if not is_list(value) or len(value) != 2:
-        raise ValueError(f"`{name}` should have two elements. Received: {name}={value}.")
-    rows, columns = ((side, side) if isinstance(side, int) else tuple(side) for side in value)
+    if isinstance(padding, int):
+        return (padding, padding), (padding, padding)
+    if not is_list(padding) or len(padding) != 2:
+        raise ValueError(f"`padding` should have two elements. Received: padding={padding}.")
+    rows, columns = ((side, side) if isinstance(side, int) else tuple(side) for side in padding)
     return rows, columns
 
 
@@ -155,10 +154,9 @@ class ZeroPadding2D(Stretching):
 
     def __init__(self, padding: Any = (1, 1), data_format: str | None = None, **kwargs: Any) -> None:
         super().__init__(data_format, **kwargs)
-        self.padding: Any = _sides(padding, "padding")
+        self.padding: Any = _sides(padding)
 
     def call(self, inputs: Any) -> Any:
         around = [[0, 0]] * inputs.ndim
-        for axis, sides in enumerate([self.padding] if self.rank == 1 else self.padding, self._first):
-            around[axis] = list(sides)
+        around[self._first : self._first + 2] = map(list, self.padding)
         return pad(inputs, around)

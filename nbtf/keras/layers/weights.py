@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -18,7 +18,6 @@ from nbtf.keras.generation import is_legacy, of_keras_2
 from nbtf.keras.initializers import get as initializer_of
 from nbtf.keras.layers.calling import Losses
 from nbtf.keras.layers.tracking import Belonging, Changes, Owned, changed, each_once, owned
-from nbtf.keras.metrics.metric import Mean
 from nbtf.keras.symbolic import KerasTensor
 from nbtf.keras.variables import Variable
 
@@ -307,26 +306,17 @@ class Weights(Belonging, Trackable):
                 all_losses.append(regularizer(weight))
         return all_losses
 
-    def add_metric(self, value: Any, name: str | None = None, aggregation: str | None = None) -> None:
-        """Adds a metric that computes the mean of a value, as in Keras 2.
+    def add_metric(self, *args: Any, **kwargs: Any) -> NoReturn:
+        """Raises an error: Keras 3 has no metrics of layers.
 
         Raises:
-          NotImplementedError: if Keras 2 is not requested by `TF_USE_LEGACY_KERAS`.
+          NotImplementedError: always.
         """
-        if not is_legacy():
-            raise of_keras_2(
-                NotImplementedError(
-                    "Layer `add_metric()` method is deprecated. Add your metric in `Model.compile(metrics=[...])`, or "
-                    "create metric trackers in init() or build() when subclassing the layer or model, then call "
-                    "`metric.update_state()` whenever necessary."
-                )
-            )
-        followed: dict[str, Any] = self.__dict__.setdefault("_followed", {})
-        name = str(name or getattr(value, "name", "metric"))
-        if name not in followed:
-            followed[name] = Mean(name=name)
-            self._followed = followed
-        followed[name].update_state(value)
+        raise NotImplementedError(
+            "Layer `add_metric()` method is deprecated. Add your metric in `Model.compile(metrics=[...])`, or "
+            "create metric trackers in init() or build() when subclassing the layer or model, then call "
+            "`metric.update_state()` whenever necessary."
+        )
 
     # Dtypes
 

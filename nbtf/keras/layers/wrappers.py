@@ -6,9 +6,9 @@ from typing import Any
 
 from nbtf._ops.arrays.broadcasting import reshape
 from nbtf._ops.arrays.joining import concat
+from nbtf._ops.arrays.slicing import reverse
 from nbtf._ops.math.arithmetic import add, multiply
 from nbtf.keras.layers.base import Layer
-from nbtf.keras.layers.recurrent import reversed_steps
 from nbtf.keras.registry import deserialized, serialized
 
 
@@ -153,7 +153,7 @@ class Bidirectional(Wrapper):
             states = [*forward[1:], *back[1:]]
             forward, back = forward[0], back[0]
         if self.return_sequences:
-            back = reversed_steps(back)
+            back = reverse(back, [1])
         merged = self._merged(forward, back)
         return [merged, *states] if states else merged
 

@@ -12,7 +12,6 @@ from nbtf._runtime.conversion import as_tensor
 from nbtf.keras.losses import functions
 from nbtf.keras.losses.functions import same_rank
 from nbtf.keras.metrics.metric import FunctionMetric, Mean
-from nbtf.keras.symbolic import take_symbols
 
 
 class RootMeanSquaredError(Mean):
@@ -49,9 +48,6 @@ class MeanAbsolutePercentageError(FunctionMetric):
     """Computes the mean of absolute errors in percent of the label."""
 
     _fn = functions.mean_absolute_percentage_error
-
-
-take_symbols(globals())
 
 
 class BinaryCrossentropy(FunctionMetric):

@@ -15,7 +15,7 @@ from nbtf.keras import naming
 from nbtf.keras.generation import is_legacy
 from nbtf.keras.layers.base import Layer
 from nbtf.keras.layers.core import InputLayer
-from nbtf.keras.layers.input_spec import InputSpec
+from nbtf.keras.layers.input_spec import InputSpec, shape_of
 from nbtf.keras.models.functional_config import functional_config
 from nbtf.keras.models.graph import between
 from nbtf.keras.models.model import Model, Trainer
@@ -44,7 +44,6 @@ class Functional(Model):
     _slots: dict[int, int]
     _steps: list[Any]
     _added_losses: list[Any]
-    _added_metrics: list[tuple[Any, str]]
 
     def __init__(self, inputs: Any, outputs: Any, name: str | None = None, **kwargs: Any) -> None:
         trainable = kwargs.pop("trainable", True)
@@ -57,7 +56,7 @@ class Functional(Model):
         self._inputs_structure, self._outputs_structure = _frozen(inputs), _frozen(outputs)
         self.__dict__["_inputs"] = list(nest.flatten(inputs))
         self.__dict__["_outputs"] = list(nest.flatten(outputs))
-        self.__dict__["_added_losses"], self.__dict__["_added_metrics"] = [], []
+        self.__dict__["_added_losses"] = []
         self._connect()
         self.built = True
         if not trainable:
@@ -66,8 +65,7 @@ class Functional(Model):
     def _connect(self) -> None:
         """Finds the operations between inputs and outputs."""
         inputs = self._inputs
-        added = [*self._added_losses, *(tensor for tensor, _ in self._added_metrics)]
-        graph = between(inputs, [*self._outputs, *added])
+        graph = between(inputs, [*self._outputs, *self._added_losses])
         starts = {id(tensor) for tensor in inputs}
         begins = [tensor for tensor in inputs if not isinstance(node_of(tensor).operation, InputLayer)]
         own_ids = {id(node_of(tensor).operation) for tensor in begins}
@@ -172,8 +170,8 @@ class Functional(Model):
                 values[target] = operation(values[source])
             else:
                 self._take(node, values)
-        if self._added_losses or self._added_metrics:
-            self._tell_added(values)
+        for loss in self._added_losses:
+            super().add_loss(values[slots[id(loss)]])
         if len(self._outputs) == 1 and self._outputs_structure is self._outputs[0]:
             return values[slots[id(self._outputs[0])]]
         results = [values[slots[id(output)]] for output in self._outputs]
@@ -186,20 +184,6 @@ class Functional(Model):
             return
         self._added_losses.append(loss)
         self._connect()
-
-    def add_metric(self, value: Any, name: str | None = None, aggregation: str | None = None) -> None:
-        """Adds a metric that computes the mean of a value, which may be symbolic, as in Keras 2."""
-        if not isinstance(value, KerasTensor) or not is_legacy():
-            super().add_metric(value, name, aggregation)
-            return
-        self._added_metrics.append((value, name or value.name))
-        self._connect()
-
-    def _tell_added(self, values: list[Any]) -> None:
-        for loss in self._added_losses:
-            super().add_loss(values[self._slots[id(loss)]])
-        for loss, name in self._added_metrics:
-            super().add_metric(values[self._slots[id(loss)]], name)
 
     def _take(self, node: Node, values: list[Any]) -> None:
         """Runs a step with several inputs or outputs."""
@@ -221,18 +205,17 @@ class Functional(Model):
     def _inputs_in_order(self, inputs: Any) -> list[Any]:
         """Returns the inputs as a flat list, even if they are given by name."""
         if is_dict(inputs):
-            by_name: dict[str, Any] = inputs
             if is_dict(self._inputs_structure):
                 names: list[str] = sorted(self._inputs_structure)
             else:
                 names = self._given_names
-            missing = [name for name in names if name not in by_name]
+            missing = [name for name in names if name not in inputs]
             if missing:
                 raise ValueError(
-                    f'Missing data for input "{missing[0]}". You passed a data dictionary with keys {list(by_name)}. '
+                    f'Missing data for input "{missing[0]}". You passed a data dictionary with keys {list(inputs)}. '
                     f"Expected the following keys: {names}"
                 )
-            return [by_name[name] for name in names]
+            return [inputs[name] for name in names]
         flat: list[Any] = nest.flatten(inputs)
         if len(flat) != len(self._inputs):
             raise ValueError(
@@ -254,7 +237,7 @@ class Functional(Model):
         spec = self.compute_output_spec(
             [KerasTensor(shape, tensor.dtype) for shape, tensor in zip(shapes, self._inputs, strict=True)]
         )
-        return nest.map_structure(_shape_of, spec)
+        return nest.map_structure(shape_of, spec)
 
     def get_config(self) -> dict[str, Any]:
         return functional_config(self)
@@ -263,8 +246,7 @@ class Functional(Model):
         """Does nothing: a functional model is always built."""
 
     _internal = Model._internal | frozenset(
-        "_inputs _outputs _inputs_structure _outputs_structure _operations _nodes _slots _steps _added_losses "
-        "_added_metrics".split()
+        "_inputs _outputs _inputs_structure _outputs_structure _operations _nodes _slots _steps _added_losses".split()
     )
 
 
@@ -287,10 +269,6 @@ def fitted(value: Any, symbol: Any) -> Any:
     if rank == rank_wanted + 1 and value.shape[-1] == 1:
         return squeeze(value, [-1])
     return value
-
-
-def _shape_of(tensor: Any) -> Any:
-    return tensor.shape
 
 
 def _name_for(model: Any) -> str:

@@ -68,8 +68,7 @@ def _plain(structure: Any) -> Any:
         items = [_plain(item) for item in structure]
         return {"class_name": "__tuple__", "config": items} if isinstance(structure, tuple) else items
     if is_dict(structure):
-        entries: dict[Any, Any] = structure
-        return {key: _plain(entry) for key, entry in entries.items()}
+        return {key: _plain(entry) for key, entry in structure.items()}
     return structure.tolist() if hasattr(structure, "tolist") else structure
 
 
@@ -97,7 +96,8 @@ def functional_from_config(model_class: Any, config: dict[str, Any], custom_obje
         return operation._inbound_nodes[node + offset].output_tensors[output_index]
 
     for layer in layers.values():
-        layer.__dict__["_first_node"] = 0 if not layer._inbound_nodes or _is_input(layer) else len(layer._inbound_nodes)
+        is_input = type(layer).__name__ == "InputLayer"
+        layer.__dict__["_first_node"] = 0 if is_input else len(layer._inbound_nodes)
     _call_all(pending, tensor_at)
     model = model_class(
         inputs=_at(config["input_layers"], tensor_at),
@@ -107,10 +107,6 @@ def functional_from_config(model_class: Any, config: dict[str, Any], custom_obje
     if config.get("trainable") is False:
         model.trainable = False
     return model
-
-
-def _is_input(layer: Any) -> bool:
-    return type(layer).__name__ == "InputLayer"
 
 
 def _call_all(pending: list[tuple[Any, Any]], tensor_at: Any) -> None:
@@ -154,25 +150,23 @@ def _read(structure: Any, tensor_at: Any) -> Any:
     if structure.__class__ is list:
         return [_read(item, tensor_at) for item in structure]
     if is_dict(structure):
-        entries: dict[str, Any] = structure
-        class_name, inner = entries.get("class_name"), entries.get("config")
+        class_name, inner = structure.get("class_name"), structure.get("config")
         if class_name == "__keras_tensor__":
-            return tensor_at(entries["config"]["keras_history"])
+            return tensor_at(structure["config"]["keras_history"])
         if class_name == "__slice__":
             return slice(*(inner or ()))
         if class_name == "__tuple__":
             return tuple(_read(inner, tensor_at))
         if class_name == "__ellipsis__":
             return Ellipsis
-        return {key: _read(entry, tensor_at) for key, entry in entries.items()}
+        return {key: _read(entry, tensor_at) for key, entry in structure.items()}
     return structure
 
 
 def _at(addresses: Any, tensor_at: Any) -> Any:
     """Returns symbolic tensors for addresses, in the structure of a model's inputs or outputs."""
     if is_dict(addresses):
-        addresses_by_name: dict[str, Any] = addresses
-        return {name: _at(address, tensor_at) for name, address in addresses_by_name.items()}
+        return {name: _at(address, tensor_at) for name, address in addresses.items()}
     if len(addresses) == 3 and isinstance(addresses[0], str):
         return tensor_at(addresses)
     return [_at(address, tensor_at) for address in addresses]

@@ -236,8 +236,7 @@ def _is_functional(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
 
 def _symbolic(shape: Any, dtype: str) -> Any:
     if is_dict(shape):
-        entries: dict[str, Any] = shape
-        return {key: _symbolic(inner, dtype) for key, inner in entries.items()}
+        return {key: _symbolic(inner, dtype) for key, inner in shape.items()}
     if len(shape) > 0 and is_list(shape[0]):
         return [_symbolic(inner, dtype) for inner in shape]
     return KerasTensor(shape, dtype)
@@ -255,8 +254,7 @@ def _accepted_config(model_class: type, config: dict[str, Any]) -> dict[str, Any
 def _shapes_of(value: Any) -> Any:
     """Returns the shapes of inputs with an unknown batch size."""
     if is_dict(value):
-        entries: dict[str, Any] = value
-        return {key: _shapes_of(inner) for key, inner in entries.items()}
+        return {key: _shapes_of(inner) for key, inner in value.items()}
     if is_list(value):
         return [_shapes_of(inner) for inner in value]
     shape = getattr(value, "shape", None)

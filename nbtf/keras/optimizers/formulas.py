@@ -58,7 +58,26 @@ class SGD(Optimizer):
         variable.assign_add(subtract(multiply(moving, self.momentum), change) if self.nesterov else moving)
 
 
-class Adam(Optimizer):
+class _Moments(Optimizer):
+    """Base class of optimizers that keep a running mean of the gradient and a measure of its size."""
+
+    _config = ("beta_1", "beta_2", "epsilon")
+
+    def __init__(
+        self,
+        learning_rate: Any = 0.001,
+        beta_1: float = 0.9,
+        beta_2: float = 0.999,
+        epsilon: float = 1e-7,
+        **kwargs: Any,
+    ) -> None:
+        self.beta_1: float = beta_1
+        self.beta_2: float = beta_2
+        self.epsilon: float = epsilon
+        super().__init__(learning_rate, **kwargs)
+
+
+class Adam(_Moments):
     """Implements Adam, which scales updates by running means of the gradient and of its square.
 
     Args:
@@ -68,7 +87,7 @@ class Adam(Optimizer):
       amsgrad: whether to use the largest mean of squares so far; false by default.
     """
 
-    _config = ("beta_1", "beta_2", "epsilon", "amsgrad")
+    _config = (*_Moments._config, "amsgrad")
 
     def __init__(
         self,
@@ -79,12 +98,9 @@ class Adam(Optimizer):
         amsgrad: bool = False,
         **kwargs: Any,
     ) -> None:
-        self.beta_1: float = beta_1
-        self.beta_2: float = beta_2
-        self.epsilon: float = epsilon
         self.amsgrad: bool = amsgrad
         self.SLOTS: tuple[str, ...] = ("momentum", "velocity", "velocity_hat") if amsgrad else ("momentum", "velocity")
-        super().__init__(learning_rate, **kwargs)
+        super().__init__(learning_rate, beta_1, beta_2, epsilon, **kwargs)
 
     def update(self, step: Step, gradient: Any, variable: Any, *slots: Any) -> None:
         mean, squares = slots[0], slots[1]
@@ -109,25 +125,6 @@ class AdamW(Adam):
         super().__init__(learning_rate, weight_decay=weight_decay, **kwargs)
         if self.weight_decay is None:
             raise ValueError("Argument `weight_decay` must be a float. Received: weight_decay=None")
-
-
-class _Moments(Optimizer):
-    """Base class of optimizers that keep a running mean of the gradient and a measure of its size."""
-
-    _config = ("beta_1", "beta_2", "epsilon")
-
-    def __init__(
-        self,
-        learning_rate: Any = 0.001,
-        beta_1: float = 0.9,
-        beta_2: float = 0.999,
-        epsilon: float = 1e-7,
-        **kwargs: Any,
-    ) -> None:
-        self.beta_1: float = beta_1
-        self.beta_2: float = beta_2
-        self.epsilon: float = epsilon
-        super().__init__(learning_rate, **kwargs)
 
 
 class Adamax(_Moments):

@@ -21,6 +21,7 @@ from nbtf.keras.layers.tracking import owned
 from nbtf.keras.layers.weights import Weights
 from nbtf.keras.metrics.metric import Metric
 from nbtf.keras.optimizers.optimizer import Optimizer
+from nbtf.keras.type_guards import is_list
 from nbtf.keras.variables import Variable
 
 FileLike = Any
@@ -139,9 +140,8 @@ def parts_of(value: Any) -> Iterator[tuple[str, Any]]:
     if isinstance(value, Mapping):
         entries: Mapping[Any, Any] = value  # pyright: ignore[reportUnknownVariableType]
         yield from ((str(key), child) for key, child in entries.items())
-    elif isinstance(value, list | tuple):
-        items: Any = value  # pyright: ignore[reportUnknownVariableType]
-        yield from ((str(number), child) for number, child in enumerate(items))
+    elif is_list(value):
+        yield from ((str(number), child) for number, child in enumerate(value))
     elif isinstance(value, Weights):
         of_layer = owned(vars(value), value._internal)
         yield from (("vars", of_layer.variables), ("layers", of_layer.layers), ("metrics", of_layer.metrics))
@@ -150,22 +150,13 @@ def parts_of(value: Any) -> Iterator[tuple[str, Any]]:
             yield "optimizer", optimizer
     elif isinstance(value, Optimizer | Metric):
         yield "vars", value.variables
-    elif isinstance(value, Module) or hasattr(value, "_trackable_parts"):
-        yield from _named_parts(value)
-    elif _is_plain_object(value):
-        plain: Any = value
-        yield from plain.__dict__.items()
+    elif hasattr(value, "_trackable_parts"):
+        yield from value._trackable_parts()
+    elif isinstance(value, Module) or _is_plain_object(value):
+        yield from [*vars(value).items()]
 
 
 def _is_plain_object(value: Any) -> bool:
     """Returns whether to search the attributes of an object, such as a generator; not those of modules."""
     module = type(value).__module__
     return hasattr(value, "__dict__") and not callable(value) and module.startswith(("nbtf._ops", "nbtf.random"))
-
-
-def _named_parts(value: Any) -> Iterator[tuple[str, Any]]:
-    if hasattr(value, "_trackable_parts"):
-        yield from value._trackable_parts()
-        return
-    attributes: dict[str, Any] = dict(value.__dict__)
-    yield from attributes.items()

@@ -22,6 +22,7 @@ from nbtf.keras.random import SeedGenerator
 from nbtf.keras.registry import custom_object_scope, deserialized, serialized
 from nbtf.keras.saving import arrays
 from nbtf.keras.saving.arrays import variables_of
+from nbtf.keras.type_guards import is_dict, is_list
 
 METADATA, CONFIG, WEIGHTS = "metadata.json", "config.json", "model.weights.npz"
 FORMAT = "nbtf-keras/1"
@@ -261,16 +262,11 @@ def _fill(model: Any, saved: Mapping[str, Any], source: str) -> None:
 
 def _shapes(value: Any) -> Any:
     """Returns shapes as tuples, which JSON had converted to lists."""
-    if isinstance(value, dict):
-        entries: dict[str, Any] = value  # pyright: ignore[reportUnknownVariableType]
-        return {key: _shapes(entry) for key, entry in entries.items()}
-    if isinstance(value, list):
-        items: list[Any] = value  # pyright: ignore[reportUnknownVariableType]
-        return (
-            tuple(items)
-            if all(length is None or isinstance(length, int) for length in items)
-            else [_shapes(x) for x in items]
-        )
+    if is_dict(value):
+        return {key: _shapes(entry) for key, entry in value.items()}
+    if is_list(value):
+        is_shape = all(length is None or isinstance(length, int) for length in value)
+        return tuple(value) if is_shape else [_shapes(item) for item in value]
     return value
 
 

@@ -144,8 +144,7 @@ def as_loss(identifier: Any) -> Loss:
 def in_row(outputs: Any, output_names: Sequence[str]) -> Named:
     """Returns the outputs of a model as a flat list with names."""
     if is_dict(outputs):
-        entries: dict[str, Any] = outputs
-        return Named(list(entries), list(entries.values()))
+        return Named(list(outputs), list(outputs.values()))
     if not is_list(outputs):
         return Named([output_names[0] if len(output_names) == 1 else None], [outputs])
     values: list[Any] = list(outputs)
@@ -156,8 +155,7 @@ def in_row(outputs: Any, output_names: Sequence[str]) -> Named:
 def in_one(value: Any) -> Any:
     """Returns the only element of a structure for a single output."""
     if is_dict(value):
-        entries: dict[str, Any] = value
-        return next(iter(entries.values())) if len(entries) == 1 else entries
+        return next(iter(value.values())) if len(value) == 1 else value
     return value[0] if is_list(value) and len(value) == 1 else value
 
 
@@ -171,8 +169,7 @@ def values_for(values_by_output: Any, outputs: Any, output_names: Sequence[str])
     if values_by_output is None or (len(values) == 1 and not (is_list(values_by_output) or is_dict(values_by_output))):
         return [values_by_output] * len(values)
     if is_dict(values_by_output):
-        entries: dict[Any, Any] = values_by_output
-        return [entries.get(name) for name in names]
+        return [values_by_output.get(name) for name in names]
     if is_list(values_by_output):
         row: list[Any] = list(values_by_output)
         if len(row) == len(values):
@@ -184,8 +181,7 @@ def values_for(values_by_output: Any, outputs: Any, output_names: Sequence[str])
 
 def _stars(structure: Any) -> str:
     if is_dict(structure):
-        entries: dict[Any, Any] = structure
-        return repr({key: "*" for key in entries})
+        return repr({key: "*" for key in structure})
     if is_list(structure):
         row: list[Any] = ["*"] * len(structure)
         return repr(tuple(row) if isinstance(structure, tuple) else row)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
 from nbtf.keras import metrics
@@ -80,15 +80,9 @@ class CompiledMetrics:
 
     def result(self) -> dict[str, Any]:
         """Returns the results by name; a metric with several results uses its own names for them."""
-        results: dict[str, Any] = {}
-        for _, plain, weighted in self._parts:
-            for name, metric in (*plain, *weighted):
-                result = metric.result()
-                if is_dict(result):
-                    results.update(result)
-                else:
-                    results[name] = result
-        return results
+        return results_by_name(
+            (name, metric) for _, plain, weighted in self._parts for name, metric in (*plain, *weighted)
+        )
 
     def reset_state(self) -> None:
         """Resets all metrics."""
@@ -119,8 +113,7 @@ class CompiledMetrics:
         if identifiers is None:
             return [[] for _ in names]
         if is_dict(identifiers) and set(identifiers) <= {name for name in names if name is not None}:
-            entries: dict[Any, Any] = identifiers
-            return [_as_list(entries.get(name)) for name in names]
+            return [_as_list(identifiers.get(name)) for name in names]
         if is_list(identifiers):
             row: list[Any] = list(identifiers)
             if len(names) == 1:
@@ -134,6 +127,15 @@ class CompiledMetrics:
             f"matching the output names of the functional model {[name for name in names if name is not None]} or "
             f"match the output structure of the model: {['X'] * len(names)}.\nReceived: {argument}={identifiers}"
         )
+
+
+def results_by_name(named: Iterable[tuple[str, Any]]) -> dict[str, Any]:
+    """Returns the results of metrics by name; a metric may have several, which it names itself."""
+    results: dict[str, Any] = {}
+    for name, metric in named:
+        result = metric.result()
+        results.update(result if is_dict(result) else {name: result})
+    return results
 
 
 def _as_list(value: Any) -> list[Any]:

@@ -65,14 +65,10 @@ class ArrayFeed(Feed):
     def batches(self) -> Iterator[Batch]:
         """Yields the batches of an epoch; the last one may be smaller."""
         order = self._order() if self._shuffle else None
-        data, size = self._data, self._size
-        plain = all([array is None or array.__class__ is np.ndarray for array in data])
-        for start in range(0, self._rows, size):
-            rows = slice(start, start + size) if order is None else order[start : start + size]
-            if plain:
-                yield pack_batch(*[None if array is None else take_rows(array, rows) for array in data])
-            else:
-                yield pack_batch(*mapped(partial(_taken_if_any, rows), data))
+        for start in range(0, self._rows, self._size):
+            end = start + self._size
+            rows = slice(start, end) if order is None else order[start:end]
+            yield pack_batch(*mapped(partial(take_rows, rows=rows), self._data))
 
     def _order(self) -> Any:
         numbers = random_numbers()
@@ -228,16 +224,10 @@ def _refuse_targets(noun: str, y: Any, sample_weight: Any) -> None:
 def is_arrays(x: Any) -> bool:
     """Returns whether a value is an array or a structure of arrays."""
     if is_list(x):
-        items: Any = x
-        return bool(items) and all(is_arrays(item) for item in items)
+        return bool(x) and all(is_arrays(item) for item in x)
     if is_dict(x):
-        entries: Any = x
-        return bool(entries) and all(is_arrays(entry) for entry in entries.values())
+        return bool(x) and all(is_arrays(entry) for entry in x.values())
     return isinstance(x, np.ndarray | Tensor) or hasattr(x, "to_numpy") or hasattr(x, "__tf_tensor__")
-
-
-def _taken_if_any(rows: Any, array: Any) -> Any:
-    return None if array is None else take_rows(array, rows)
 
 
 def as_array(value: Any) -> Any:
@@ -258,7 +248,9 @@ def own_array(value: Any) -> Any:
 
 
 def take_rows(array: Any, rows: Any) -> Any:
-    """Returns a copy of rows of an array; floats as `floatx()`."""
+    """Returns a copy of rows of an array, with floats as `floatx()`; None for None."""
+    if array is None:
+        return None
     dtype = floatx() if array.dtype.kind == "f" and array.dtype.name != "bfloat16" else array.dtype
     if rows.__class__ is slice:
         return np.array(array[rows], dtype)
@@ -288,11 +280,9 @@ def checked_lengths(x: Any, y: Any, weights: Any) -> int:
 
 def _lengths(value: Any) -> list[int]:
     if is_list(value):
-        items: Any = value
-        return [length for item in items for length in _lengths(item)]
+        return [length for item in value for length in _lengths(item)]
     if is_dict(value):
-        entries: Any = value
-        return [length for entry in entries.values() for length in _lengths(entry)]
+        return [length for entry in value.values() for length in _lengths(entry)]
     return [] if value is None else [len(value)]
 
 

@@ -15,7 +15,7 @@ from nbtf.autodiff import GradientTape
 from nbtf.keras.generation import is_legacy
 from nbtf.keras.layers.calling import Facts
 from nbtf.keras.training.compiled_losses import CompiledLosses
-from nbtf.keras.training.compiled_metrics import CompiledMetrics
+from nbtf.keras.training.compiled_metrics import CompiledMetrics, results_by_name
 from nbtf.keras.training.feeding import unpack_batch
 from nbtf.keras.training.replica_parts import SHARE, copy_here, rows_of
 from nbtf.keras.type_guards import is_dict
@@ -144,14 +144,7 @@ class Learner:
 
     def get_metrics_result(self) -> dict[str, Any]:
         """Returns the results of the metrics by name."""
-        results: dict[str, Any] = {}
-        for metric in self.metrics:
-            result = metric.result()
-            if is_dict(result):
-                results.update(result)
-            else:
-                results[metric.name] = result
-        return results
+        return results_by_name((metric.name, metric) for metric in self.metrics)
 
     def _all_variables(self) -> list[Any]:
         """Returns all variables that a step may change."""

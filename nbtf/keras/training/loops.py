@@ -42,7 +42,6 @@ class Epochs:
         model, callbacks = self._model, self._callbacks
         callbacks.on_train_begin()
         logs: dict[str, Any] = {}
-        first = max(first, model.__dict__.pop("_initial_epoch", 0))  # set by `BackupAndRestore`
         for epoch in range(first, end):
             model.reset_metrics()
             callbacks.on_epoch_begin(epoch)
@@ -91,8 +90,7 @@ class Epochs:
         """Yields the batches of an epoch."""
         step_limit, feed = self._wanted, self._feed
         if step_limit is None:
-            yield from feed.batches()
-            feed.pass_ended()
+            yield from _first(feed, None)
             return
         for _ in range(step_limit):
             batch = next(self._batches, None) if self._batches is not None else None
@@ -157,10 +155,9 @@ def _first(feed: Feed, steps: int | None) -> Iterator[Batch]:
         feed.pass_ended()
         return
     batches = feed.batches()
-    for steps_done in range(steps):
+    for _ in range(steps):
         batch = next(batches, None)
         if batch is None:
-            if steps_done < steps:
-                warn_of_end()
+            warn_of_end()
             return
         yield batch

@@ -42,11 +42,9 @@ def rows_of(batch: Any) -> int:
     if isinstance(batch, distribute.DistributedValues):
         return sum(rows_of(replica_batch) for replica_batch in batch.values)
     if is_list(batch):
-        items: Any = batch
-        return next((rows_of(item) for item in items if item is not None), 0)
+        return next((rows_of(item) for item in batch if item is not None), 0)
     if is_dict(batch):
-        entries: Any = batch
-        return next((rows_of(entry) for entry in entries.values() if entry is not None), 0)
+        return next((rows_of(entry) for entry in batch.values() if entry is not None), 0)
     shape = getattr(batch, "shape", None)
     return int(shape[0]) if shape is not None and len(shape) else 1
 

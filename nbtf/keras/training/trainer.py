@@ -189,7 +189,6 @@ class Trainer(Learner):
             fields = unpack_batch(val) if is_list(val) else (val, None, None)
             test = feed_of(*fields, validation_batch_size or batch_size)
             test.check_end(validation_steps)
-        verbose = 1 if verbose == "auto" else int(verbose)
         listeners = CallbackList.of(callbacks, self, verbose, epochs=epochs, steps=steps_per_epoch or feed.steps)
         self.stop_training = False
         run = Epochs(self, Steps(self), feed, listeners, steps_per_epoch, compiled.steps_per_execution)
@@ -230,7 +229,6 @@ class Trainer(Learner):
         self._check_arguments("evaluate", ignored)
         feed = feed_of(x, y, sample_weight, batch_size)
         feed.check_end(steps)
-        verbose = 1 if verbose == "auto" else int(verbose)
         listeners = CallbackList.of(callbacks, self, verbose, epochs=1, steps=steps or feed.steps, history=False)
         logs = evaluate_batches(self, feed, listeners, steps)
         return logs if return_dict else self._in_order(logs)
@@ -256,7 +254,6 @@ class Trainer(Learner):
         self._check_arguments("predict", ignored)
         feed = feed_of(x, None, None, batch_size)
         feed.check_end(steps)
-        verbose = 1 if verbose == "auto" else int(verbose)
         listeners = CallbackList.of(callbacks, self, verbose, epochs=1, steps=steps or feed.steps, history=False)
         return predict_batches(self, feed, listeners, steps)
 

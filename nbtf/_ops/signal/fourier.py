@@ -6,8 +6,6 @@ from collections.abc import Callable
 from math import prod
 from typing import Any
 
-import numpy as np
-
 from nbtf._devices.base import Spec
 from nbtf._ops.arrays.creation import convert_to_tensor
 from nbtf._ops.arrays.joining import concat
@@ -19,7 +17,7 @@ from nbtf._ops.math.arithmetic import multiply
 from nbtf._ops.math.complex_numbers import real
 from nbtf._ops.math.magnitude import maximum
 from nbtf._ops.op import Gradients, Op, op, unregistered
-from nbtf._ops.specs import Dims, bracketed
+from nbtf._ops.specs import Dims, bracketed, like_first
 from nbtf._runtime.conversion import as_tensor
 from nbtf._runtime.tape import Call
 from nbtf._runtime.tensor import Tensor
@@ -51,7 +49,7 @@ def _complex_op(type: str, function: str, rank: int) -> Op:
         return input
 
     kernel.__name__ = type
-    return op("Tcomplex -> Tcomplex", Tcomplex=COMPLEXES, infer=infer, partly=lambda input: input.shape)(kernel)
+    return op("Tcomplex -> Tcomplex", Tcomplex=COMPLEXES, infer=infer, partly=like_first)(kernel)
 
 
 FFT = _complex_op("FFT", "fftn", 1)
@@ -260,7 +258,8 @@ _HALVES = {1: (RFFT, IRFFT), 2: (RFFT2D, IRFFT2D), 3: (RFFT3D, IRFFT3D)}
 
 def _fitted(grad: Tensor, lengths: list[int]) -> Tensor:
     """Returns a gradient with the input's lengths: zeros for elements that were left out, nothing for added zeros."""
-    inside = [min(part, whole) for part, whole in zip(grad.shape.as_list(), lengths, strict=True)]
+    given: list[Any] = grad.shape.as_list()
+    inside: list[int] = [min(part, whole) for part, whole in zip(given, lengths, strict=True)]
     missing = [[0, whole - part] for part, whole in zip(inside, lengths, strict=True)]
     return pad(slice(grad, [0] * len(inside), inside), missing)
 
@@ -284,12 +283,10 @@ def _of_whole(rank: int) -> Callable[[Call, Tensor], Gradients]:
         x = call.inputs[0]
         lengths = as_ints(call.attrs["fft_length"])
         last = lengths[-1]
-        weights = np.full(last // 2 + 1, 2.0)  # all but the first and the middle stand for two elements
-        weights[0] = 1
-        if last % 2 == 0:
-            weights[-1] = 1
+        alone = {0, last / 2}  # each other element of the half stands for two of the whole
+        weights = [(1 if place in alone else 2) / prod(lengths) for place in range(last // 2 + 1)]
         half = forward(grad, fft_length=lengths, Tcomplex=x.dtype)
-        return [_fitted(multiply(half, as_tensor(weights / prod(lengths), x.dtype)), x.shape.as_list())]
+        return [_fitted(multiply(half, as_tensor(weights, x.dtype)), x.shape.as_list())]
 
     return gradient
 
@@ -304,7 +301,7 @@ def _lengths(input: Tensor, fft_length: Any, rank: int, inverse: bool) -> Any:
     """Returns the lengths of a transform; by default those of the input."""
     if fft_length is not None:
         return fft_length
-    inner = input.shape.as_list()[-rank:]
+    inner: list[Any] = input.shape.as_list()[-rank:]
     if None not in inner:
         return [*inner[:-1], max(0, 2 * (inner[-1] - 1))] if inverse and inner else inner
     lengths: Any = shape_of(input)[-rank:]

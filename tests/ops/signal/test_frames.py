@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import product
+from typing import Any
 
 import numpy as np
 import pytest
@@ -41,7 +42,7 @@ def test_frames_add_up(length: int, step: int) -> None:
 
 
 @pytest.mark.parametrize("window", [tf.signal.hann_window, tf.signal.hamming_window, tf.signal.kaiser_window])
-def test_spectra_give_the_signal_again(window: object) -> None:
+def test_spectra_give_the_signal_again(window: Any) -> None:
     spectra = tf.signal.stft(WAVE, 4, 2, window_fn=window, pad_end=True)
     back = tf.signal.inverse_stft(spectra, 4, 2, window_fn=tf.signal.inverse_stft_window_fn(2, window))
 

@@ -63,11 +63,11 @@ _PAIRS = {1: (FFT, IFFT), 2: (FFT2D, IFFT2D), 3: (FFT3D, IFFT3D)}
 
 def _of_complex_op(rank: int, inverse: bool) -> Callable[[Call, Tensor], Gradients]:
     """Returns the gradient of a transform: the other transform, whose factor is the other way round."""
-    other = _PAIRS[rank][not inverse]
+    opposite = _PAIRS[rank][not inverse]
 
     def gradient(call: Call, grad: Tensor) -> Gradients:
         count = prod(call.inputs[0].shape.as_list()[-rank:])
-        return [multiply(other(grad), 1 / count if inverse else float(count))]
+        return [multiply(opposite(grad), 1 / count if inverse else float(count))]
 
     return gradient
 
@@ -226,8 +226,8 @@ def _whole_op(type: str, rank: int) -> Op:
     def kernel(xp: Any, input: Any, fft_length: tuple[int, ...], Treal: DType) -> Any:  # noqa: N803
         if not input.size or 0 in fft_length:
             return xp.zeros((*input.shape[:-rank], *fft_length), Treal.np_dtype)
-        whole = xp.fft.irfftn(input, fft_length, axes=tuple(range(-rank, 0)))
-        return whole.astype(Treal.np_dtype, copy=False)
+        signal = xp.fft.irfftn(input, fft_length, axes=tuple(range(-rank, 0)))
+        return signal.astype(Treal.np_dtype, copy=False)
 
     def infer(input: Spec, fft_length: tuple[int, ...], Treal: DType) -> Spec:  # noqa: N803
         _check_lengths(input, fft_length, rank)
@@ -258,9 +258,11 @@ _HALVES = {1: (RFFT, IRFFT), 2: (RFFT2D, IRFFT2D), 3: (RFFT3D, IRFFT3D)}
 
 def _fitted(grad: Tensor, lengths: list[int]) -> Tensor:
     """Returns a gradient with the input's lengths: zeros for elements that were left out, nothing for added zeros."""
-    given: list[Any] = grad.shape.as_list()
-    inside: list[int] = [min(part, whole) for part, whole in zip(given, lengths, strict=True)]
-    missing = [[0, whole - part] for part, whole in zip(inside, lengths, strict=True)]
+    grad_lengths: list[Any] = grad.shape.as_list()
+    inside: list[int] = [
+        min(length, wanted_length) for length, wanted_length in zip(grad_lengths, lengths, strict=True)
+    ]
+    missing = [[0, wanted_length - length] for length, wanted_length in zip(inside, lengths, strict=True)]
     return pad(slice(grad, [0] * len(inside), inside), missing)
 
 
@@ -270,8 +272,8 @@ def _of_half(rank: int) -> Callable[[Call, Tensor], Gradients]:
     def gradient(call: Call, grad: Tensor) -> Gradients:
         lengths = as_ints(call.attrs["fft_length"])
         input_lengths = call.inputs[0].shape.as_list()
-        whole = _fitted(grad, [*input_lengths[:-rank], *lengths])
-        return [_fitted(multiply(real(inverse(whole)), float(prod(lengths))), input_lengths)]
+        spectrum = _fitted(grad, [*input_lengths[:-rank], *lengths])
+        return [_fitted(multiply(real(inverse(spectrum)), float(prod(lengths))), input_lengths)]
 
     return gradient
 
@@ -283,8 +285,8 @@ def _of_whole(rank: int) -> Callable[[Call, Tensor], Gradients]:
         x = call.inputs[0]
         lengths = as_ints(call.attrs["fft_length"])
         last = lengths[-1]
-        alone = {0, last / 2}  # each other element of the half stands for two of the whole
-        weights = [(1 if place in alone else 2) / prod(lengths) for place in range(last // 2 + 1)]
+        unpaired = {0, last / 2}  # each other element of the half stands for two of the whole
+        weights = [(1 if index in unpaired else 2) / prod(lengths) for index in range(last // 2 + 1)]
         half = forward(grad, fft_length=lengths, Tcomplex=x.dtype)
         return [_fitted(multiply(half, as_tensor(weights, x.dtype)), x.shape.as_list())]
 
@@ -308,7 +310,7 @@ def _lengths(input: Tensor, fft_length: Any, rank: int, inverse: bool) -> Any:
     return concat([lengths[:-1], maximum(0, 2 * (lengths[-1:] - 1))], 0) if inverse else lengths
 
 
-def _half(input_tensor: TensorLike, fft_length: Any, rank: int, name: str | None) -> Tensor:
+def _half_spectrum(input_tensor: TensorLike, fft_length: Any, rank: int, name: str | None) -> Tensor:
     x = convert_to_tensor(input_tensor, dtype_hint=float32)
     if x._dtype not in _REALS:
         raise ValueError(f"RFFT requires tf.float32 or tf.float64 inputs, got: {x}")
@@ -317,7 +319,7 @@ def _half(input_tensor: TensorLike, fft_length: Any, rank: int, name: str | None
     return _HALVES[rank][0](x, fft_length=lengths, Tcomplex=_COMPLEX_OF[x._dtype], name=name)
 
 
-def _whole(input_tensor: TensorLike, fft_length: Any, rank: int, name: str | None) -> Tensor:
+def _real_signal(input_tensor: TensorLike, fft_length: Any, rank: int, name: str | None) -> Tensor:
     x = convert_to_tensor(input_tensor, dtype_hint=complex64)
     x.shape.with_rank_at_least(rank)
     if x._dtype not in COMPLEXES:
@@ -338,13 +340,13 @@ def rfft(input_tensor: TensorLike, fft_length: Any = None, name: str | None = No
       complex64 or complex128 numbers, shape `[..., n // 2 + 1]`.
 
     Raises:
-      ValueError: if the dtype is another one, or the input is a scalar.
+      ValueError: if the numbers have a different dtype, or the input is a scalar.
       InvalidArgumentError: if `fft_length` does not consist of one length of at least 0.
 
     >>> tf.signal.rfft([1.0, 0.0, 0.0, 0.0]).numpy()
     array([1.+0.j, 1.+0.j, 1.+0.j], dtype=complex64)
     """
-    return _half(input_tensor, fft_length, 1, name)
+    return _half_spectrum(input_tensor, fft_length, 1, name)
 
 
 def irfft(input_tensor: TensorLike, fft_length: Any = None, name: str | None = None) -> Tensor:
@@ -358,13 +360,13 @@ def irfft(input_tensor: TensorLike, fft_length: Any = None, name: str | None = N
       float32 or float64 numbers, shape `[..., n]`.
 
     Raises:
-      ValueError: if the dtype is another one, or the input is a scalar.
+      ValueError: if the numbers have a different dtype, or the input is a scalar.
       InvalidArgumentError: if `fft_length` does not consist of one length of at least 0.
 
     >>> tf.signal.irfft(tf.constant([1, 1, 1], tf.complex64)).numpy()
     array([1., 0., 0., 0.], dtype=float32)
     """
-    return _whole(input_tensor, fft_length, 1, name)
+    return _real_signal(input_tensor, fft_length, 1, name)
 
 
 def rfft2d(input_tensor: TensorLike, fft_length: Any = None, name: str | None = None) -> Tensor:
@@ -379,14 +381,14 @@ def rfft2d(input_tensor: TensorLike, fft_length: Any = None, name: str | None = 
       complex64 or complex128 numbers, shape `[..., m, n // 2 + 1]`.
 
     Raises:
-      ValueError: if the dtype is another one, or the input has fewer than two axes.
+      ValueError: if the numbers have a different dtype, or the input has fewer than two axes.
       InvalidArgumentError: if `fft_length` does not consist of two lengths of at least 0.
 
     >>> tf.signal.rfft2d([[1.0, 0.0], [0.0, 0.0]]).numpy().real
     array([[1., 1.],
            [1., 1.]], dtype=float32)
     """
-    return _half(input_tensor, fft_length, 2, name)
+    return _half_spectrum(input_tensor, fft_length, 2, name)
 
 
 def irfft2d(input_tensor: TensorLike, fft_length: Any = None, name: str | None = None) -> Tensor:
@@ -400,14 +402,14 @@ def irfft2d(input_tensor: TensorLike, fft_length: Any = None, name: str | None =
       float32 or float64 numbers, shape `[..., m, n]`.
 
     Raises:
-      ValueError: if the dtype is another one, or the input has fewer than two axes.
+      ValueError: if the numbers have a different dtype, or the input has fewer than two axes.
       InvalidArgumentError: if `fft_length` does not consist of two lengths of at least 0.
 
     >>> tf.signal.irfft2d(tf.constant([[1, 1], [1, 1]], tf.complex64)).numpy()
     array([[1., 0.],
            [0., 0.]], dtype=float32)
     """
-    return _whole(input_tensor, fft_length, 2, name)
+    return _real_signal(input_tensor, fft_length, 2, name)
 
 
 def rfft3d(input_tensor: TensorLike, fft_length: Any = None, name: str | None = None) -> Tensor:
@@ -424,13 +426,13 @@ def rfft3d(input_tensor: TensorLike, fft_length: Any = None, name: str | None = 
       complex64 or complex128 numbers, shape `[..., l, m, n // 2 + 1]`.
 
     Raises:
-      ValueError: if the dtype is another one, or the input has fewer than three axes.
+      ValueError: if the numbers have a different dtype, or the input has fewer than three axes.
       InvalidArgumentError: if `fft_length` does not consist of three lengths of at least 0.
 
     >>> tf.signal.rfft3d(tf.ones([2, 2, 4])).shape
     TensorShape([2, 2, 3])
     """
-    return _half(input_tensor, fft_length, 3, name)
+    return _half_spectrum(input_tensor, fft_length, 3, name)
 
 
 def irfft3d(input_tensor: TensorLike, fft_length: Any = None, name: str | None = None) -> Tensor:
@@ -446,10 +448,10 @@ def irfft3d(input_tensor: TensorLike, fft_length: Any = None, name: str | None =
       float32 or float64 numbers, shape `[..., l, m, n]`.
 
     Raises:
-      ValueError: if the dtype is another one, or the input has fewer than three axes.
+      ValueError: if the numbers have a different dtype, or the input has fewer than three axes.
       InvalidArgumentError: if `fft_length` does not consist of three lengths of at least 0.
 
     >>> tf.signal.irfft3d(tf.ones([2, 2, 3], tf.complex64)).shape
     TensorShape([2, 2, 4])
     """
-    return _whole(input_tensor, fft_length, 3, name)
+    return _real_signal(input_tensor, fft_length, 3, name)

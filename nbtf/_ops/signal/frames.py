@@ -55,17 +55,17 @@ def frame(
     samples.shape.with_rank_at_least(1)
     length, step = known_length(frame_length), known_length(frame_step)
     rank = len(samples.shape)
-    place = axis % rank
-    count = lengths_of(samples)[place]
+    sample_axis = axis % rank
+    count = lengths_of(samples)[sample_axis]
     if pad_end:
         frames = -(-count // step)
         beyond = _at_least_0(length + step * (frames - 1) - count)
-        pairs = [[0, beyond if each == place else 0] for each in builtins.range(rank)]
+        pairs = [[0, beyond if number == sample_axis else 0] for number in builtins.range(rank)]
         samples = pad(samples, pairs, constant_values=pad_value)
     else:
         frames = _at_least_0(1 + (count - length) // step)
     starts = multiply(range(frames), step)
-    return gather(samples, add(expand_dims(starts, 1), range(length)), axis=place)
+    return gather(samples, add(expand_dims(starts, 1), range(length)), axis=sample_axis)
 
 
 def known_length(value: Any) -> Any:
@@ -101,11 +101,11 @@ def overlap_and_add(signal: TensorLike, frame_step: Any, name: str | None = None
     >>> tf.signal.overlap_and_add([[1, 2, 3], [10, 20, 30]], 2).numpy()
     array([ 1,  2, 13, 20, 30], dtype=int32)
     """
-    parts = as_tensor(signal)
-    parts.shape.with_rank_at_least(2)
+    frame_rows = as_tensor(signal)
+    frame_rows.shape.with_rank_at_least(2)
     step = known_length(frame_step)
-    *outer, frames, length = lengths_of(parts)
-    places = add(expand_dims(multiply(range(frames), step), 1), range(length))
-    rows = transpose(reshape(parts, [-1, frames * length]))
-    sums = unsorted_segment_sum(rows, reshape(places, [-1]), (frames - 1) * step + length)
+    *outer, frames, length = lengths_of(frame_rows)
+    positions = add(expand_dims(multiply(range(frames), step), 1), range(length))
+    rows = transpose(reshape(frame_rows, [-1, frames * length]))
+    sums = unsorted_segment_sum(rows, reshape(positions, [-1]), (frames - 1) * step + length)
     return reshape(transpose(sums), [*outer, (frames - 1) * step + length])

@@ -136,6 +136,7 @@ if _typing.TYPE_CHECKING:  # loaded on first use; listed here for editors and ty
     from nbtf import runtime as runtime
     from nbtf import saved_model as saved_model
     from nbtf import sets as sets
+    from nbtf import signal as signal
     from nbtf import sparse as sparse
     from nbtf import strings as strings
     from nbtf import summary as summary
@@ -275,8 +276,8 @@ newaxis = None
 _LOADED_ON_FIRST_USE = frozenset(
     (
         "autodiff autograph bitwise compat config data debugging distribute dtypes experimental image io keras linalg "
-        "lookup math nest nn notebook ragged random raw_ops runtime saved_model sets sparse strings summary sysconfig "
-        "test train version"
+        "lookup math nest nn notebook ragged random raw_ops runtime saved_model sets signal sparse strings summary "
+        "sysconfig test train version"
     ).split()
 )
 """Namespaces that `import nbtf` does not load, so that it costs little more than `import numpy`."""

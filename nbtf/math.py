@@ -9,6 +9,10 @@ from nbtf._ops.math.arithmetic import multiply as multiply
 from nbtf._ops.math.arithmetic import negative as negative
 from nbtf._ops.math.arithmetic import scalar_mul as scalar_mul
 from nbtf._ops.math.arithmetic import subtract as subtract
+from nbtf._ops.math.bessel import bessel_i0 as bessel_i0
+from nbtf._ops.math.bessel import bessel_i0e as bessel_i0e
+from nbtf._ops.math.bessel import bessel_i1 as bessel_i1
+from nbtf._ops.math.bessel import bessel_i1e as bessel_i1e
 from nbtf._ops.math.comparison import equal as equal
 from nbtf._ops.math.comparison import greater as greater
 from nbtf._ops.math.comparison import greater_equal as greater_equal

@@ -132,6 +132,7 @@ from nbtf import sequence_mask as sequence_mask
 from nbtf import sets as sets
 from nbtf import sigmoid as sigmoid
 from nbtf import sign as sign
+from nbtf import signal as signal
 from nbtf import sin as sin
 from nbtf import sinh as sinh
 from nbtf import slice as slice

@@ -175,7 +175,7 @@ class Hearing:
 
     @cautious(lambda: "")
     def _odd_operand(self, func: Any, args: Any, kwargs: Any) -> str:
-        """Returns an operand on another device than the op's, by the name of its variable: `b on CPU:0`.
+        """Returns an operand that is not on the op's device, by the name of its variable: `b on CPU:0`.
 
         Empty if there is none. Scalars on the CPU may be combined with any device.
         """
@@ -183,10 +183,10 @@ class Hearing:
         named = [*zip(names, args, strict=False), *kwargs.items()]
         operands = [(name, tensor) for name, value in named for tensor in self._tensors([value])]
         operands = [(name, tensor) for name, tensor in operands if tensor.dim() or tensor.device.type != "cpu"]
-        here = self._expected([tensor for _, tensor in operands], {}).name
+        card = self._expected([tensor for _, tensor in operands], {}).name
         for name, tensor in operands:
             device = CARDS.of(tensor.device).name
-            if device != here:
+            if device != card:
                 frame, _ = user_frame(sys._getframe(1))
                 variables = {} if frame is None else frame.f_globals | frame.f_locals
                 variable = next((each for each, value in variables.items() if value is tensor), name)

@@ -71,14 +71,14 @@ def largest(value: int, total: int, run: Callable[[int, int | None], Outcome]) -
     """
     first = run(value, UNLIMITED)
     examples = first.examples.get(value)
-    most = examples or _LARGEST - 1
-    guess, runs = _guess(value, total, _needed(first), most, run)
+    limit = examples or _LARGEST - 1
+    guess, runs = _guess(value, total, _needed(first), limit, run)
     fits, fails, step = 0, None, max(1, guess // _PART)
-    while runs < _MOST_RUNS and fits < most and (fails is None or fails - fits > 1):
+    while runs < _MOST_RUNS and fits < limit and (fails is None or fails - fits > 1):
         runs += 1
         if run(guess, None).fits:
             fits = guess
-            guess, step = (min(guess + step, most), 2 * step) if fails is None else ((fits + fails) // 2, step)
+            guess, step = (min(guess + step, limit), 2 * step) if fails is None else ((fits + fails) // 2, step)
         else:
             fails = guess
             guess, step = (max(guess - step, 1), 2 * step) if not fits else ((fits + fails) // 2, step)
@@ -86,17 +86,17 @@ def largest(value: int, total: int, run: Callable[[int, int | None], Outcome]) -
 
 
 def _guess(
-    value: int, total: int, value_bytes: int, most: int, run: Callable[[int, int | None], Outcome]
+    value: int, total: int, value_bytes: int, limit: int, run: Callable[[int, int | None], Outcome]
 ) -> tuple[int, int]:
     """Returns the batch at which a line through two runs reaches the card's memory, and the number of runs used."""
     low, low_bytes, high = value, value_bytes, 2 * value
     guess = high
     for _ in range(_TRIALS):
-        high = min(high, most)
+        high = min(high, limit)
         high_bytes = _needed(run(high, UNLIMITED))
         slope = (high_bytes - low_bytes) / (high - low) if high != low else 0
         guess = int(low + (total - low_bytes) / slope) if slope > 0 else high
-        guess = min(max(guess, 1), most)
+        guess = min(max(guess, 1), limit)
         if abs(total - high_bytes) < abs(total - low_bytes):
             low, low_bytes = high, high_bytes
         high = guess

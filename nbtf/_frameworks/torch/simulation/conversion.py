@@ -114,7 +114,7 @@ class _Converted:
         if self._is_transform:
             _check_lengths(**by_name)
         larger, rounded = (
-            {getattr(torch, one): getattr(torch, other) for one, other in table[refused].items()}
+            {getattr(torch, refused_name): getattr(torch, name) for refused_name, name in table[refused].items()}
             for table in (_LARGER, _ROUNDED)
         )
 
@@ -133,15 +133,15 @@ class _Converted:
 
         def round_(value: Any) -> Any:
             if isinstance(value, torch.Tensor):
-                same = written.get(id(value))
-                return value.to(rounded.get(value.dtype, value.dtype)) if same is None else same
+                output = written.get(id(value))
+                return value.to(rounded.get(value.dtype, value.dtype)) if output is None else output
             return tuple(map(round_, cast("tuple[Any, ...]", value))) if isinstance(value, tuple) else value
 
         return round_(result)
 
 
 def _check_lengths(self: Any, dim: Sequence[int], last_dim_size: int | None = None, **_options: Any) -> None:
-    """Raises the CUDA library's error for a transform in half precision of a length that is no power of 2."""
+    """Raises the CUDA library's error for a transform in half precision whose length is not a power of 2."""
     lengths = [self.size(each) for each in dim]
     if last_dim_size is not None:
         lengths[-1] = last_dim_size

@@ -20,6 +20,8 @@ BACKWARD_OF, VIEW, BACKWARD_VIEW, COMPILED = "backward", "view", "backward view"
 FOLLOWS_RESOURCE, FOLLOWS_USE, HOST_RESULT = "follows resource", "follows its use", "host-memory result"
 COLOCATED, PLACER, OPTIMIZER = "TensorFlow's colocation", "TensorFlow's placer", "TensorFlow's optimizer"
 """Kinds of reasons for ops that other libraries place themselves."""
+SEVERAL_DEVICES = "several devices"
+"""The kind of reason for an op that failed because its operands are on several devices."""
 VIEWS = frozenset({VIEW, BACKWARD_VIEW})
 """Kinds of reasons for ops that only return a view of their input's memory."""
 
@@ -61,6 +63,7 @@ KINDS = {
     COLOCATED: "placed by TensorFlow, colocated with {detail}",
     PLACER: "placed by TensorFlow",
     OPTIMIZER: "made by TensorFlow's optimizer",
+    SEVERAL_DEVICES: "its operands are on several devices: {detail}",
 }
 """The kinds of reasons and their texts; more may be added."""
 

@@ -433,6 +433,23 @@ def test_the_largest_batch_fits_and_the_next_one_does_not() -> None:
 
 
 @pytest.mark.usefixtures("quiet")
+@pytest.mark.parametrize(("count", "own"), [(48, 16), (100, 16), (20, 16), (16, 16), (9, 16)])
+def test_no_batch_is_larger_than_the_data_set(count: int, own: int) -> None:
+    source = f"""batch_size = {own}
+data = torch.utils.data.TensorDataset(torch.zeros({count}, 256))
+for (x,) in torch.utils.data.DataLoader(data, batch_size=batch_size):
+    y = x.to(device) * 2"""
+    with machine() as devices:
+        program = Program(torch, devices, [Cell(1, IMPORTS, False), Cell(2, source, True)], 600)
+        batch = BatchSize(program.cells)
+        total = 150 * MIB
+        result = largest(batch.value, total, lambda value, limit: program.run(batch.cells(value), total=limit or total))
+
+    assert (count, None, count) == (result.fits, result.fails, result.examples)
+    assert result.runs <= 4
+
+
+@pytest.mark.usefixtures("quiet")
 def test_every_change_is_computed_by_running_it() -> None:
     before = run(PROGRAMS["blocks"]).peak
     assert before is not None

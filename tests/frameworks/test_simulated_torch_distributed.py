@@ -46,6 +46,22 @@ def test_parallel_training_has_the_losses_of_one_process(environment: Path, case
     assert all(float(difference) <= 1e-6 for _, difference in differences), printed
 
 
+@pytest.mark.parametrize("launcher", ["torchrun", "Trainer"])
+def test_lightning_on_two_processes_has_the_losses_of_one(environment: Path, launcher: str) -> None:
+    pytest.importorskip("lightning", reason="needs Lightning")
+    program = PROGRAMS / "lightning_training.py"
+
+    if launcher == "torchrun":
+        printed = torchrun(environment, program)
+    else:
+        process = run(environment, program, OMP_NUM_THREADS="1")
+        printed = process.stdout + process.stderr
+
+    found = re.search(r"^lightning: 8 losses, difference (\S+)$", printed, re.MULTILINE)
+    assert found is not None, printed
+    assert float(found[1]) <= 1e-6
+
+
 @pytest.mark.parametrize(
     ("backend", "seeds", "processes"),
     [

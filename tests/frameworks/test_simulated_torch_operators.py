@@ -34,3 +34,50 @@ def test_ops_differ_nowhere_silently_from_the_cpu() -> None:
 
     assert {} == report.differences
     assert report.counts.total() > 100
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_ops_accept_the_dtypes_that_they_accept_on_a_card() -> None:
+    from tests.frameworks.operators import OF_CARDS, Report, database, search_cards_only
+
+    report = Report()
+    for op in database():
+        dtypes = op.supported_dtypes("cuda") - op.supported_dtypes("cpu")
+        if op.name not in OF_CARDS:
+            for dtype in sorted(dtypes, key=str):
+                search_cards_only(op, dtype, 1, report)
+
+    assert ({}, {}) == (report.differences, report.refusals)
+    assert report.counts.total() > 250
+
+
+def test_histc_counts_whole_numbers_with_whole_arithmetic() -> None:
+    values = torch.arange(26, dtype=torch.int32, device="cuda:0")
+
+    counts = torch.histc(values, bins=25, min=0, max=25)
+
+    assert [1] * 24 + [2] == counts.tolist()
+    assert torch.int32 is counts.dtype
+
+
+@pytest.mark.filterwarnings("ignore:ComplexHalf")
+@pytest.mark.parametrize("dtype", [torch.complex32, torch.complex64, torch.complex128])
+def test_nansum_leaves_out_complex_numbers_with_nan(dtype: Any) -> None:
+    values = torch.tensor([1 + 2j, complex("nan+1j"), 4 - 1j], dtype=dtype, device="cuda:0")
+
+    assert torch.tensor(5 + 1j, dtype=dtype).item() == torch.nansum(values).item()
+    assert 2.5 + 0.5j == torch.nanmean(values).item()
+
+
+def test_a_half_transform_of_odd_length_raises_the_error_of_a_card() -> None:
+    values = torch.ones(6, dtype=torch.float16, device="cuda:0")
+
+    with pytest.raises(RuntimeError, match="cuFFT only supports dimensions whose sizes are powers of two"):
+        torch.fft.rfft(values)
+
+
+def test_a_dtype_that_a_card_refuses_too_is_refused() -> None:
+    values = torch.eye(2, dtype=torch.float16, device="cuda:0")
+
+    with pytest.raises(RuntimeError, match="not implemented for 'Half'"):
+        torch.geqrf(values)

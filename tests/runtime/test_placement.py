@@ -334,6 +334,7 @@ WORDS = [
     (Reason("host-memory result", "Shape"), "GPU:1: the GPU kernel of Shape writes to host memory"),
     (Reason("TensorFlow's colocation", "v"), "GPU:1: placed by TensorFlow, colocated with v"),
     (Reason("TensorFlow's placer"), "GPU:1: placed by TensorFlow"),
+    (Reason("several devices", "b on CPU:0"), "GPU:1: its operands are on several devices: b on CPU:0"),
     (Reason("TensorFlow's optimizer"), "GPU:1: made by TensorFlow's optimizer"),
 ]
 

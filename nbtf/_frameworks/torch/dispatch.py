@@ -8,11 +8,13 @@ from contextlib import contextmanager
 from time import perf_counter, time
 from typing import Any, ClassVar, NamedTuple, cast
 
+from nbtf._devices.names import short_name
 from nbtf._devices.sites import CallSite
 from nbtf._frameworks.base import cautious
 from nbtf._frameworks.devices import LibraryDType, LibraryOp
 from nbtf._frameworks.torch.cards import CARDS
 from nbtf._frameworks.torch.compiled_backward import BackwardCalls, tell_of_backward
+from nbtf._frameworks.torch.frames import user_frame
 from nbtf._frameworks.torch.modules import ModuleStack
 from nbtf._frameworks.torch.operators import (
     COMPOSITE,
@@ -30,6 +32,7 @@ from nbtf._record.events import Reason
 from nbtf._record.listeners import Observers
 from nbtf._record.rows import OpSubject, events_of_begin, next_number, note_of_copy, note_of_failure
 from nbtf._runtime.context import CURRENT
+from nbtf._runtime.placement import SEVERAL_DEVICES
 
 _REMEMBERED = 4096
 _STEP_NAME = "Optimizer.step#"
@@ -125,6 +128,8 @@ class Hearing:
         try:
             result = func(*args, **kwargs)
         except BaseException:
+            odd = self._odd_operand(func, args, kwargs)
+            reason = Reason(SEVERAL_DEVICES, odd) if odd else reason
             self._note_failure(observers, operator, reason, start, args, kwargs)
             raise
         finally:
@@ -167,6 +172,26 @@ class Hearing:
     ) -> None:
         card = self._expected(args, kwargs)
         observers.take(note_of_failure(cast("Any", operator.op), card, reason, start))
+
+    @cautious(lambda: "")
+    def _odd_operand(self, func: Any, args: Any, kwargs: Any) -> str:
+        """Returns an operand that is not on the op's device, by the name of its variable: `b on CPU:0`.
+
+        Empty if there is none. Scalars on the CPU may be combined with any device.
+        """
+        names = [argument.name for argument in func._schema.arguments]
+        named = [*zip(names, args, strict=False), *kwargs.items()]
+        operands = [(name, tensor) for name, value in named for tensor in self._tensors([value])]
+        operands = [(name, tensor) for name, tensor in operands if tensor.dim() or tensor.device.type != "cpu"]
+        card = self._expected([tensor for _, tensor in operands], {}).name
+        for name, tensor in operands:
+            device = CARDS.of(tensor.device).name
+            if device != card:
+                frame, _ = user_frame(sys._getframe(1))
+                variables = {} if frame is None else frame.f_globals | frame.f_locals
+                variable = next((each for each, value in variables.items() if value is tensor), name)
+                return f"{variable} on {short_name(device)}"
+        return ""
 
     def note_region(self, region: Any) -> None:
         """Records the call of a compiled function that has ended; its return values are the results."""

@@ -142,8 +142,21 @@ class Prediction:
                 rows.append({"batch": value, "fits": limited.fits, "peak": _plain(needed)})
             search = largest(batch.value, room, run)
         except BatchError as error:
-            return {**facts, "largest": None, "too_large": None, "runs": None, "error": str(error)}
-        return {**facts, "largest": search.fits, "too_large": search.fails, "runs": search.runs}
+            return {
+                **facts,
+                "largest": None,
+                "too_large": None,
+                "runs": None,
+                "examples": None,
+                "error": str(error),
+            }
+        return {
+            **facts,
+            "largest": search.fits,
+            "too_large": search.fails,
+            "runs": search.runs,
+            "examples": search.examples,
+        }
 
     def _changes(self, batch: BatchSize, first: Outcome) -> list[dict[str, Any]]:
         """Runs the program with each change; returns the changes that save most, with what they save."""

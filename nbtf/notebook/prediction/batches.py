@@ -48,43 +48,55 @@ class BatchSize:
 
 
 class Largest(NamedTuple):
-    """The largest batch that fits (0 if none), the smallest tried that does not (None if none), and the runs."""
+    """The largest batch that fits (0 if none), the smallest tried that does not (None if none), and the runs.
+
+    `examples` is the size of the data set, beyond which no batch grows; None if it is unknown.
+    """
 
     fits: int
     fails: int | None
     runs: int
+    examples: int | None = None
 
 
 def largest(value: int, total: int, run: Callable[[int, int | None], Outcome]) -> Largest:
     """Searches for the largest batch that fits: first a straight line's estimate, then its neighbours.
+
+    The search ends at the size of the data set, if the program loads its batches with a `DataLoader`.
 
     Args:
       value: the batch to begin with.
       total: memory of the card, in bytes.
       run: runs the program with a batch, on cards with the given memory; None uses their own.
     """
-    guess, runs = _guess(value, total, run)
+    first = run(value, UNLIMITED)
+    examples = first.examples.get(value)
+    limit = examples or _LARGEST - 1
+    guess, runs = _guess(value, total, _needed(first), limit, run)
     fits, fails, step = 0, None, max(1, guess // _PART)
-    while runs < _MOST_RUNS and guess < _LARGEST and (fails is None or fails - fits > 1):
+    while runs < _MOST_RUNS and fits < limit and (fails is None or fails - fits > 1):
         runs += 1
         if run(guess, None).fits:
             fits = guess
-            guess, step = (guess + step, 2 * step) if fails is None else ((fits + fails) // 2, step)
+            guess, step = (min(guess + step, limit), 2 * step) if fails is None else ((fits + fails) // 2, step)
         else:
             fails = guess
             guess, step = (max(guess - step, 1), 2 * step) if not fits else ((fits + fails) // 2, step)
-    return Largest(fits, fails, runs)
+    return Largest(fits, fails, runs, examples)
 
 
-def _guess(value: int, total: int, run: Callable[[int, int | None], Outcome]) -> tuple[int, int]:
+def _guess(
+    value: int, total: int, value_bytes: int, limit: int, run: Callable[[int, int | None], Outcome]
+) -> tuple[int, int]:
     """Returns the batch at which a line through two runs reaches the card's memory, and the number of runs used."""
-    low, low_bytes, high = value, _needed(run(value, UNLIMITED)), 2 * value
+    low, low_bytes, high = value, value_bytes, 2 * value
     guess = high
     for _ in range(_TRIALS):
+        high = min(high, limit)
         high_bytes = _needed(run(high, UNLIMITED))
         slope = (high_bytes - low_bytes) / (high - low) if high != low else 0
         guess = int(low + (total - low_bytes) / slope) if slope > 0 else high
-        guess = min(max(guess, 1), _LARGEST - 1)
+        guess = min(max(guess, 1), limit)
         if abs(total - high_bytes) < abs(total - low_bytes):
             low, low_bytes = high, high_bytes
         high = guess

@@ -6,10 +6,10 @@ import gc
 import re
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, ExitStack, nullcontext
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, ExitStack, nullcontext, suppress
 from traceback import walk_tb
-from types import FrameType
+from types import FrameType, MappingProxyType
 from typing import Any, NamedTuple
 from unittest.mock import patch
 
@@ -60,7 +60,8 @@ class Outcome(NamedTuple):
     """The outcome of a run: the fullest device, and further observations.
 
     `error` is the error that ended a predicted cell, `stopped` the place at which time ran out, and `unprepared` the
-    errors of earlier cells. `devices` are all that were used, if the callers of allocations were recorded.
+    errors of earlier cells. `devices` are all that were used, if the callers of allocations were recorded. `examples`
+    is the size of the largest data set that was loaded, by the batch size of its loader.
     """
 
     peak: Peak | None
@@ -72,6 +73,7 @@ class Outcome(NamedTuple):
     reads: dict[str, int]
     notes: tuple[str, ...]
     devices: tuple[PredictedDevice, ...] = ()
+    examples: Mapping[int, int] = MappingProxyType({})
 
     @property
     def is_whole(self) -> bool:
@@ -137,6 +139,8 @@ class Program:
             stack.enter_context(change())
             machine_calls: Any = dict.fromkeys(_MACHINE_CALLS, _do_nothing)
             stack.enter_context(patch.multiple(runtime, **machine_calls))
+            examples: dict[int, int] = {}
+            stack.enter_context(_examples_recorded(self._torch.utils.data.DataLoader, examples))
             if not self._machine.tensors.has_values:
                 stack.enter_context(Files(self._torch, ledger, host, notes).held_in_memory())
                 stack.enter_context(host.without_values())
@@ -150,7 +154,7 @@ class Program:
         gc.freeze()  # what libraries have loaded stays, so the collector can skip it
         fullest = max(used, key=lambda peak: (peak.ooms, peak.allocated), default=None)
         devices = () if callers is None else _devices(used, allocators)
-        return Outcome(fullest, *ends, ledger.steps, dict(host.reads), tuple(notes), devices)
+        return Outcome(fullest, *ends, ledger.steps, dict(host.reads), tuple(notes), devices, examples)
 
     def _fresh_allocators(self, ledger: Ledger, total: int | None) -> list[WatchedAllocator]:
         allocators: list[WatchedAllocator] = []
@@ -232,6 +236,19 @@ class Program:
 
     def _in_words(self, file: str, line_of_code: int) -> str:
         return in_cell(self._predicted, number_of(file), line_of_code)
+
+
+def _examples_recorded(loader_class: Any, examples: dict[int, int]) -> AbstractContextManager[Any]:
+    """Returns a context that records how many examples new data loaders have, by their batch size."""
+    begin = loader_class.__init__
+
+    def begin_and_record(loader: Any, *args: Any, **options: Any) -> None:
+        begin(loader, *args, **options)
+        with suppress(TypeError, NotImplementedError):  # the size of some data sets is unknown
+            if loader.batch_size is not None:
+                examples[loader.batch_size] = max(len(loader.dataset), examples.get(loader.batch_size, 0))
+
+    return patch.object(loader_class, "__init__", begin_and_record)
 
 
 def _devices(peaks: Sequence[Peak], allocators: Sequence[WatchedAllocator]) -> tuple[PredictedDevice, ...]:

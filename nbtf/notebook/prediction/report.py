@@ -166,6 +166,8 @@ def _largest(batch: Mapping[str, Any]) -> str:
     name, fits, fails = batch["name"], batch["largest"], batch["too_large"]
     if batch["error"]:
         return f"The largest batch is unknown: {batch['error']}"
+    if fits and fits == batch["examples"]:
+        return f"{name} = {fits:,} fits: that is the whole data set."
     if fits and fails is None:
         return f"{name} = {fits:,} fits; no larger batch failed in {batch['runs']} runs."
     if not fits:

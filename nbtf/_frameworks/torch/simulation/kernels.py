@@ -13,6 +13,7 @@ from contextlib import nullcontext
 from typing import Any
 
 from nbtf._frameworks.torch.simulation.agreement import check_devices
+from nbtf._frameworks.torch.simulation.conversion import accepting
 from nbtf._frameworks.torch.simulation.determinism import deterministic_only
 from nbtf._frameworks.torch.simulation.machine import Machine
 from nbtf._frameworks.torch.simulation.overlaps import SharedStorages
@@ -165,7 +166,7 @@ class HostKernel:
             if argument.kwarg_only and argument.alias_info is not None and argument.alias_info.is_write
         ]
         self._set = ViewKernel(machine, "aten::set_.source_Storage_storage_offset")
-        self._is_pure, self._is_random = not written, False
+        self._is_pure, self._is_random = not schema.is_mutable, False
         argument_types = [str(argument.type) for argument in schema.arguments]
         self._is_factory = "Optional[Device]" in argument_types and not any(
             ["Tensor" in argument_type for argument_type in argument_types]
@@ -189,7 +190,8 @@ class HostKernel:
         with machine.plain():
             if self._op is None:
                 self._op = machine.op(self._name)
-                self.run = self._op._op  # not `redispatch`, which does not accept numbers in place of tensors
+                # not `redispatch`, which does not accept numbers in place of tensors
+                self.run = accepting(machine.torch, self._name, self._op._op)
                 self._is_random = machine.torch.Tag.nondeterministic_seeded in self._op.tags
             numbers: list[int] = []
             host_args, host_kwargs = self._lowered(args, kwargs, numbers)
@@ -203,7 +205,7 @@ class HostKernel:
                 except BaseException as error:
                     machine.give_back(grants, number)
                     machine.check_computer(error, number, self.label)
-                    if self._is_pure or "not resizable" not in str(error):
+                    if not self._written or "not resizable" not in str(error):
                         raise
                     result = _UNFIT
             if result is _UNFIT:
@@ -232,15 +234,19 @@ class HostKernel:
         return host_args, host_kwargs
 
     def _reshape_outputs(self, kwargs: dict[str, Any], host_kwargs: dict[str, Any]) -> None:
-        """Gives outputs the shape that the op gave the tensors below them; their memory was large enough."""
+        """Gives outputs the shape and values that the op gave the tensors below them; their memory was large enough."""
         for name in self._outputs:
             output: Any = kwargs.get(name)
             below: Any = host_kwargs.get(name)
             is_list = output.__class__ is list or output.__class__ is tuple
             for tensor, host in zip(output, below, strict=True) if is_list else ((output, below),):
-                if tensor is not None and (tensor.size() != host.size() or tensor.stride() != host.stride()):
+                if tensor is None:
+                    continue
+                if tensor.size() != host.size() or tensor.stride() != host.stride():
                     storage, offset = tensor.untyped_storage(), tensor.storage_offset()
                     self._set(tensor, storage, offset, host.size(), host.stride())
+                if host.is_conj() and not tensor.is_conj():  # the op has marked its output instead of writing it
+                    host.conj().conj_physical_()
 
     def _new(self, args: Sequence[Any], kwargs: dict[str, Any], number: int) -> Any:
         """Creates a tensor from no inputs: requests device memory before host memory is allocated."""

@@ -37,6 +37,10 @@ _COMPRESSED = {
 }
 
 
+_OF_CPU = frozenset({"aten::_sparse_mm_reduce_impl", "aten::_sparse_mm_reduce_impl_backward"})
+"""Ops for such tensors that only the CPU has."""
+
+
 class Layouts:
     """Takes tensors apart and assembles them on another device."""
 
@@ -108,7 +112,7 @@ class Layouts:
         """Yields op, dispatch key and kernel for each op that the CPU implements for such tensors."""
         torch = self._machine.torch
         for name in torch._C._dispatch_get_all_op_names():
-            if not name.startswith("aten::"):
+            if not name.startswith("aten::") or name in _OF_CPU:
                 continue
             for layout in LAYOUTS:
                 if torch._C._dispatch_has_kernel_for_dispatch_key(name, f"{layout}CPU"):

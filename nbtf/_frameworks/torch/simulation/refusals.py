@@ -62,7 +62,7 @@ def refuse(text: str) -> Callable[..., Any]:
 def _refuse_op(layout: str) -> Callable[..., Any]:
     def refusal(op: Any, *_args: Any, **_kwargs: Any) -> Any:
         raise NotImplementedError(
-            f"Simulated GPUs do not support {op} for tensors of layout {layout}; neither does the CPU."
+            f"Simulated GPUs do not support {op} for tensors of layout {layout}: PyTorch's CUDA or CPU lacks it."
         )
 
     return refusal

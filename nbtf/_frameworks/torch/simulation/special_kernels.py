@@ -29,6 +29,11 @@ def special_kernels(machine: Machine) -> dict[str, Callable[..., Any]]:
         },
         "aten::_pack_padded_sequence": _pack_padded(machine),
         "aten::resize_": _Resizing(machine).resize,
+        **{
+            f"aten::{name}.dtype{form}": _Product(machine, name)
+            for name in ("mm", "bmm", "addmm", "baddbmm")
+            for form in ("", "_out")
+        },
         **synchronized_norms(machine),
     }
 
@@ -48,6 +53,25 @@ def _pack_padded(machine: Machine) -> Callable[..., Any]:
             return machine.put_on_card(packed, numbers[0], "aten::_pack_padded_sequence"), batch_sizes
 
     return pack
+
+
+class _Product:
+    """Multiplies matrices into a larger dtype, which is an argument: the CPU has no such ops."""
+
+    def __init__(self, machine: Machine, name: str) -> None:
+        self._machine, self._name = machine, f"aten::{name}"
+        self._op = getattr(machine.torch.ops.aten, name).default
+
+    def __call__(self, *args: Any, out: Any = None, **options: Any) -> Any:
+        machine = self._machine
+        *tensors, dtype = args
+        with machine.plain():
+            numbers: list[int] = []
+            lowered = [machine.lower(tensor, numbers).to(dtype) for tensor in tensors]
+            result = machine.put_on_card(self._op(*lowered, **options), numbers[0], self._name)
+            if machine.timing.is_wanted:
+                machine.timing.add_op(numbers[0], self._name, lowered, options, result)
+        return result if out is None else out.resize_(result.size()).copy_(result)
 
 
 class _Copying:
@@ -127,6 +151,8 @@ class _Resizing:
     def resize(self, tensor: Any, size: Any, memory_format: Any = None) -> Any:
         """Resizes a tensor in place."""
         torch = self._machine.torch
+        if memory_format is None and tensor.size() == torch.Size(size):
+            return tensor  # keeps its strides
         with self._machine.plain():
             layout = torch.empty(
                 size, dtype=tensor.dtype, device="meta", memory_format=memory_format or torch.contiguous_format

@@ -51,7 +51,7 @@ def test_a_failed_op_names_the_operand_on_another_device(call: str, devices: tup
 
 def test_a_failure_with_operands_on_one_device_keeps_its_reason() -> None:
     with runtime.recording() as record, runtime.watch("torch"), pytest.raises(RuntimeError, match="shapes"):
-        torch.ones(2, 3, device="cuda") @ torch.ones(2, 3, device="cuda")
+        torch.matmul(torch.ones(2, 3, device="cuda"), torch.ones(2, 3, device="cuda"))
 
     last = [event for event in record.events if isinstance(event, runtime.OpPlaced)][-1]
     assert ("aten::mm", "follows its input") == (last.op, last.reason.kind)

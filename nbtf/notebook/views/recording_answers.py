@@ -17,7 +17,7 @@ from nbtf.notebook.views.long_timeline import LongTimeline
 from nbtf.notebook.views.page import CodeLine, Scene, scene_data
 from nbtf.notebook.views.page_data import map_data
 from nbtf.notebook.views.range_sums import sums_of_range
-from nbtf.notebook.views.timeline_search import Wanted, found_in
+from nbtf.notebook.views.timeline_search import MatchRequest, found_in
 
 MOST_EVENTS = 20_000
 """Ops and copies up to which a page gets the complete recording: half a megabyte."""
@@ -88,8 +88,8 @@ class RecordingAnswers:
                     self._long_of(more.get("clock")).schedule,
                     cast("dict[str, str]", more.get("words", {})),
                 )
-                wanted = Wanted(way, more.get("after"), more.get("moment", 0.0))
-                return found_in(schedule, self._code_line, text, words, wanted)
+                request = MatchRequest(way, more.get("after"), more.get("moment", 0.0))
+                return found_in(schedule, self._code_line, text, words, request)
             case _:
                 raise ValueError(f"Unknown question {question!r}. Expected a program, a scene or part of a timeline.")
 

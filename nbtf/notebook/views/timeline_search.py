@@ -16,19 +16,19 @@ from nbtf.notebook.views.host_time import PYTHON
 from nbtf.notebook.views.page_data import CodeLine
 
 
-class Wanted(NamedTuple):
+class MatchRequest(NamedTuple):
     """Which match a page wants: the next one in a direction, in a circle."""
 
-    way: int
+    step: int
     """1 for the next match, -1 for the previous one."""
-    after: int | None
+    position: int | None
     """The position of the match from which to go on; None begins at a moment."""
     moment: float
     """The moment at which to begin, in seconds."""
 
 
 def found_in(
-    schedule: Schedule, code_line: CodeLine, text: str, words: Mapping[str, str], wanted: Wanted
+    schedule: Schedule, code_line: CodeLine, text: str, words: Mapping[str, str], request: MatchRequest
 ) -> dict[str, Any]:
     """Returns how many ops and copies match, and one of them.
 
@@ -38,16 +38,16 @@ def found_in(
       text: an op matches if all words of the text occur in its name, phase, layer, line or device; a copy matches if
         they occur in the word for a copy or in its devices.
       words: the page's words for phases, and for a `"copy"`.
-      wanted: which match to return.
+      request: which match to return.
 
     Returns:
       `fits` of `all` ops match. `matches` ops and copies match that are drawn individually, in order of time. `at` is
-      the position of the returned one among them; `lane`, `start`, `seconds` and `copy` tell which one it is.
+      the position of the returned one among them; `lane`, `start`, `seconds` and `copy` identify it.
     """
-    asked, ops, copies = text.lower().split(), schedule.ops, schedule.copies
+    terms, ops, copies = text.lower().split(), schedule.ops, schedule.copies
 
     def fits(*texts: str) -> bool:
-        return all(word in "\n".join(texts).lower() for word in asked)
+        return all(word in "\n".join(texts).lower() for word in terms)
 
     def op_fits(work: Work) -> bool:
         line = code_line(work.site) if work.site else ""
@@ -66,8 +66,8 @@ def found_in(
     counts = {"fits": int((fitting & is_on_device).sum()), "all": int(is_on_device.sum()), "matches": len(order)}
     if not len(order):
         return counts
-    first = int(starts[order].searchsorted(wanted.moment))
-    at = (first - (wanted.way < 0) if wanted.after is None else wanted.after + wanted.way) % len(order)
+    first = int(starts[order].searchsorted(request.moment))
+    at = (first - (request.step < 0) if request.position is None else request.position + request.step) % len(order)
     number = int(order[at])
     is_copy = number >= len(works)
     match: Work | Transfer = transfers[number - len(works)] if is_copy else works[number]

@@ -13,7 +13,7 @@ import pytest
 from nbtf.notebook.stills.schedule import Exchange, Pieces, Schedule, Transfer, Work
 from nbtf.notebook.views import long_timeline
 from nbtf.notebook.views.long_timeline import LongTimeline
-from nbtf.notebook.views.timeline_search import Wanted, found_in
+from nbtf.notebook.views.timeline_search import MatchRequest, found_in
 
 LARGEST = 100_000
 """Bytes of an answer."""
@@ -203,7 +203,7 @@ def test_search_goes_through_all_matches_in_order_and_in_a_circle(seed: int, tex
     moment = schedule.seconds * random.Random(seed).random()
 
     def search(way: int, after: int | None) -> dict[str, Any]:
-        return found_in(schedule, lambda _: "line 7", text, WORDS, Wanted(way, after, moment))
+        return found_in(schedule, lambda _: "line 7", text, WORDS, MatchRequest(way, after, moment))
 
     first = search(1, None)
     assert (sum(isinstance(match, Work) for match in matches), len(schedule.ops)) == (first["fits"], first["all"])

@@ -81,3 +81,20 @@ def test_a_dtype_that_a_card_refuses_too_is_refused() -> None:
 
     with pytest.raises(RuntimeError, match="not implemented for 'Half'"):
         torch.geqrf(values)
+
+
+@pytest.mark.parametrize("name", ["_native_batch_norm_legit", "_batch_norm_with_update"])
+def test_what_an_op_reads_and_writes_keeps_its_values_while_outputs_get_another_shape(name: str) -> None:
+    def normalized(device: str) -> list[Any]:
+        generator = torch.Generator().manual_seed(3)
+        values = torch.randn(4, 3, 5, generator=generator).to(device)
+        weight, bias, mean, variance = (torch.rand(3, generator=generator).to(device) for _ in range(4))
+        outputs = {each: torch.zeros(1, device=device) for each in ("out", "save_mean", "save_invstd")}
+        training = [True] if name == "_native_batch_norm_legit" else []
+        if not training:
+            outputs["reserve"] = torch.zeros(0, dtype=torch.uint8, device=device)
+        op = getattr(torch.ops.aten, name).out
+        op(values, weight, bias, mean, variance, *training, 0.1, 1e-5, **outputs)
+        return [mean.tolist(), variance.tolist(), outputs["out"].tolist()]
+
+    assert normalized("cpu") == normalized("cuda:0")

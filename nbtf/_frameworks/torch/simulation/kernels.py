@@ -278,12 +278,12 @@ class HostKernel:
         written = [name for name in self._written if isinstance(by_name.get(name), torch.Tensor)]
 
         def empty(device: Any) -> dict[str, Any]:
-            return {name: torch.empty(0, dtype=by_name[name].dtype, device=device) for name in written}
+            names = [name for name in written if name in self._outputs]
+            return {name: torch.empty(0, dtype=by_name[name].dtype, device=device) for name in names}
 
-        grants, outputs = (
-            self._requests.take_written(lowered, empty(machine.meta), number),
-            empty(machine.tensors.device),
-        )
+        grants = self._requests.take_written(lowered, empty(machine.meta), number)
+        read = {name: lowered[name].clone() for name in written if name not in self._outputs}  # such as running means
+        outputs = read | empty(machine.tensors.device)
         with machine.generators[number].drawing() if self._is_random else _NOTHING:
             result = self.run(**{**lowered, **outputs})
         if machine.timing.is_wanted:

@@ -49,6 +49,7 @@ from nbtf._ops.nn.pooling_by_rank import avg_pool1d as avg_pool1d
 from nbtf._ops.nn.pooling_by_rank import max_pool as max_pool
 from nbtf._ops.nn.pooling_by_rank import max_pool1d as max_pool1d
 from nbtf._ops.nn.pooling_by_rank import pool as pool
+from nbtf._ops.nn.pooling_positions import max_pool_with_argmax as max_pool_with_argmax
 from nbtf._ops.nn.softmax import log_softmax as log_softmax
 from nbtf._ops.nn.softmax import softmax as softmax
 from nbtf._ops.nn.sparse_lookup import embedding_lookup_sparse as embedding_lookup_sparse

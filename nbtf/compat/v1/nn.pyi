@@ -31,6 +31,7 @@ from nbtf.nn import lrn as lrn
 from nbtf.nn import max_pool1d as max_pool1d
 from nbtf.nn import max_pool2d as max_pool2d
 from nbtf.nn import max_pool3d as max_pool3d
+from nbtf.nn import max_pool_with_argmax as max_pool_with_argmax
 from nbtf.nn import pool as pool
 from nbtf.nn import relu as relu
 from nbtf.nn import relu6 as relu6

@@ -22,6 +22,7 @@ from nbtf._ops.nn.convolution import conv2d as conv2d
 from nbtf._ops.nn.convolution import conv2d_transpose as conv2d_transpose
 from nbtf._ops.nn.convolution_3d import conv3d as conv3d
 from nbtf._ops.nn.convolution_3d import conv3d_transpose as conv3d_transpose
+from nbtf._ops.nn.convolution_by_rank import atrous_conv2d as atrous_conv2d
 from nbtf._ops.nn.convolution_by_rank import conv1d as conv1d
 from nbtf._ops.nn.convolution_by_rank import conv1d_transpose as conv1d_transpose
 from nbtf._ops.nn.convolution_by_rank import conv_transpose as conv_transpose

@@ -32,7 +32,7 @@ class _Places(NamedTuple):
     """The weight of the line after it."""
 
 
-def _places(xp: Any, starts: Any, ends: Any, length: int, count: int) -> _Places:
+def _lines_of_crops(xp: Any, starts: Any, ends: Any, length: int, count: int) -> _Places:
     span = xp.float32(length - 1)
     if count > 1:
         step = (ends - starts) * span / xp.float32(count - 1)
@@ -47,19 +47,19 @@ def _places(xp: Any, starts: Any, ends: Any, length: int, count: int) -> _Places
 
 def _both(xp: Any, boxes: Any, size: Any, height: int, width: int) -> tuple[_Places, _Places]:
     return (
-        _places(xp, boxes[:, 0], boxes[:, 2], height, size[0]),
-        _places(xp, boxes[:, 1], boxes[:, 3], width, size[1]),
+        _lines_of_crops(xp, boxes[:, 0], boxes[:, 2], height, size[0]),
+        _lines_of_crops(xp, boxes[:, 1], boxes[:, 3], width, size[1]),
     )
 
 
-def _nearest(xp: Any, places: _Places) -> Any:
-    return xp.floor(places.at + xp.float32(0.5)).astype(xp.int64)
+def _nearest(xp: Any, axis_lines: _Places) -> Any:
+    return xp.floor(axis_lines.at + xp.float32(0.5)).astype(xp.int64)
 
 
 def _at(xp: Any, images: Any, box_ind: Any, rows: Any, columns: Any) -> Any:
     """Returns the pixels at rows and columns of each box's image: `[boxes, rows, columns, channels]`."""
-    places = xp.broadcast_arrays(box_ind[:, None, None], rows[:, :, None], columns[:, None, :])
-    return read_at(xp, images, places).astype(xp.float32)
+    indices = xp.broadcast_arrays(box_ind[:, None, None], rows[:, :, None], columns[:, None, :])
+    return read_at(xp, images, indices).astype(xp.float32)
 
 
 def _check_boxes(xp: Any, count: int, boxes: Any, box_ind: Any) -> None:
@@ -78,7 +78,7 @@ def _check(boxes: Spec, box_ind: Spec, method: str = "bilinear") -> None:
     if len(box_ind.shape) != 1 or (count is not None and box_ind.shape[0] not in (count, None)):
         raise InvalidArgumentError("box_index has incompatible shape")
     if method not in _METHODS:
-        allowed = ", ".join(f'"{known}"' for known in _METHODS)
+        allowed = ", ".join(f'"{name}"' for name in _METHODS)
         text = f"Value for attr 'method' of \"{method}\" is not in the list of allowed values: {allowed}"
         raise InvalidArgumentError(text)
 
@@ -192,7 +192,7 @@ def _(call: Call, grad: Tensor) -> Gradients:
     return [of_image, CropAndResizeGradBoxes(grad, image, boxes, box_ind, method="bilinear"), None]
 
 
-def _whole(grads: Any, boxes: Any, box_ind: Any, image_size: Any, **attrs: Any) -> Dims:
+def _of_image_size(grads: Any, boxes: Any, box_ind: Any, image_size: Any, **attrs: Any) -> Dims:
     return (None,) * 4 if image_size is UNKNOWN else known_lengths(image_size)
 
 
@@ -200,7 +200,7 @@ def _whole(grads: Any, boxes: Any, box_ind: Any, image_size: Any, **attrs: Any) 
     "float32 float32 int32 -> T",
     host={"image_size": as_ints},
     plain={"T": as_dtype},
-    partly=_whole,
+    partly=_of_image_size,
 )
 def CropAndResizeGradImage(
     xp: Any,
@@ -216,20 +216,20 @@ def CropAndResizeGradImage(
     inside = rows.inside[:, :, None, None] & columns.inside[:, None, :, None]
     shares = xp.where(inside, grads, 0)
     if method == "nearest":
-        parts = [(_nearest(xp, rows), _nearest(xp, columns), shares)]
+        corners = [(_nearest(xp, rows), _nearest(xp, columns), shares)]
     else:
         down, right = rows.share[:, :, None, None], columns.share[:, None, :, None]
         above, below = shares * (1 - down), shares * down
-        parts = [
+        corners = [
             (rows.first, columns.first, above * (1 - right)),
             (rows.first, columns.last, above * right),
             (rows.last, columns.first, below * (1 - right)),
             (rows.last, columns.last, below * right),
         ]
     total = xp.zeros(tuple(image_size), xp.float32 if T.np_dtype.itemsize < 8 else T.np_dtype)
-    for lines, across, part in parts:
-        places = xp.broadcast_arrays(box_ind[:, None, None].astype(xp.int64), lines[:, :, None], across[:, None, :])
-        total = joined_at(xp, xp.add, total, places, part.astype(total.dtype), fresh=True)
+    for lines, across, weighted in corners:
+        indices = xp.broadcast_arrays(box_ind[:, None, None].astype(xp.int64), lines[:, :, None], across[:, None, :])
+        total = joined_at(xp, xp.add, total, indices, weighted.astype(total.dtype), fresh=True)
     return total.astype(T.np_dtype)
 
 
@@ -258,7 +258,7 @@ def CropAndResizeGradBoxes(xp: Any, grads: Any, image: Any, boxes: Any, box_ind:
     down, right = rows.share[:, :, None, None], columns.share[:, None, :, None]
     by_row = shares * ((1 - right) * (bottom_left - top_left) + right * (bottom_right - top_right))
     by_column = shares * ((1 - down) * (top_right - top_left) + down * (bottom_right - bottom_left))
-    slopes = []
+    slopes: list[tuple[Any, Any]] = []
     for axis, (count, by_line) in enumerate(zip(size, (by_row.sum((2, 3)), by_column.sum((1, 3))), strict=True)):
         span = xp.float32(image.shape[1 + axis] - 1)
         ends = xp.arange(count, dtype=xp.float32) / xp.float32(count - 1) if count > 1 else xp.float32(0.5)

@@ -99,8 +99,8 @@ def extract_patches(
 def _(call: Call, grad: Tensor) -> Gradients:
     images = call.inputs[0]
     lengths = shape_of(images)
-    known = images.shape.as_list()
-    batch, height, width, channels = lengths if None in known else known
+    static_lengths = images.shape.as_list()
+    batch, height, width, channels = lengths if None in static_lengths else static_lengths
     numbers = reshape(numbers_in(1, height * width + 1, dtype=float32), [1, height, width, 1])
     pixels = cast(reshape(ExtractImagePatches(numbers, **call.attrs), [-1]), int64) - 1  # -1 for padding
     shares = transpose(reshape(grad, [batch, size(pixels), channels]), [1, 0, 2])
@@ -132,5 +132,5 @@ def sobel_edges(image: Tensor) -> Tensor:
     channels = lengths[-1] if pictures.shape[-1] is None else pictures.shape[-1]
     mirrored = pad(pictures, [[0, 0], [1, 1], [1, 1], [0, 0]], mode="REFLECT")
     edges = depthwise_conv2d(mirrored, tile(filters, [1, 1, channels, 1]), [1, 1, 1, 1], "VALID")
-    known = pictures.shape.as_list()
-    return reshape(edges, concat([lengths, [2]], 0) if None in known else [*known, 2])
+    static_lengths = pictures.shape.as_list()
+    return reshape(edges, concat([lengths, [2]], 0) if None in static_lengths else [*static_lengths, 2])

@@ -34,8 +34,8 @@ def _window(ksize: Any, strides: Any, padding: Padding) -> Window:
 def _positions(xp: Any, shape: tuple[int, ...], with_batch: bool) -> Any:
     """Returns the number of each element of images, counted through each image or through the batch."""
     batch, *lengths = shape
-    one = xp.arange(lengths[0] * lengths[1] * lengths[2]).reshape(1, *lengths)
-    return one + xp.arange(batch).reshape(batch, 1, 1, 1) * (one.size if with_batch else 0)
+    first_image = xp.arange(lengths[0] * lengths[1] * lengths[2]).reshape(1, *lengths)
+    return first_image + xp.arange(batch).reshape(batch, 1, 1, 1) * (first_image.size if with_batch else 0)
 
 
 @op(
@@ -59,16 +59,14 @@ def MaxPoolWithArgmax(
     w = _window(ksize, strides, padding)
     wide, rows, columns = padded_images(xp, input, w, lowest(xp, input.dtype))
     numbers = padded_images(xp, _positions(xp, input.shape, include_batch_in_index), w, -1)[0]
-    largest = positions = None
-    for (_, _, pixels), (_, _, places) in zip(
+    shape = (len(wide), rows.windows, columns.windows, wide.shape[-1])
+    largest, positions = xp.empty(shape, wide.dtype), xp.full(shape, -1)
+    for (_, _, pixels), (_, _, indices) in zip(
         views(wide, w, rows, columns), views(numbers, w, rows, columns), strict=True
     ):
-        if largest is None:
-            largest, positions = pixels, xp.broadcast_to(places, pixels.shape)
-            continue
-        wins = (places >= 0) & ((positions < 0) | (pixels > largest))
-        largest, positions = xp.where(wins, pixels, largest), xp.where(wins, places, positions)
-    return xp.ascontiguousarray(largest), xp.ascontiguousarray(positions.astype(Targmax.np_dtype))
+        wins = (indices >= 0) & ((positions < 0) | (pixels > largest))
+        largest, positions = xp.where(wins, pixels, largest), xp.where(wins, indices, positions)
+    return largest, positions.astype(Targmax.np_dtype)
 
 
 @MaxPoolWithArgmax.infer
@@ -159,9 +157,9 @@ def MaxPoolGradWithArgmax(
         raise ValueError("each gradient must have a position")
     size = input.size // max(1, len(input))
     first = 0 if include_batch_in_index else xp.arange(len(input)).reshape(-1, 1, 1, 1) * size
-    places = (argmax + first).reshape(-1)
+    indices = (argmax + first).reshape(-1)
     flat = xp.zeros(input.size, grad.dtype)
-    return joined_at(xp, xp.add, flat, [places], grad.reshape(-1), fresh=True).reshape(input.shape)
+    return joined_at(xp, xp.add, flat, [indices], grad.reshape(-1), fresh=True).reshape(input.shape)
 
 
 @MaxPoolGradWithArgmax.infer

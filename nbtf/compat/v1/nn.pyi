@@ -7,6 +7,7 @@ from nbtf.compat._v1._surface.neural import (
     sparse_softmax_cross_entropy_with_logits as sparse_softmax_cross_entropy_with_logits,
 )
 from nbtf.compat._v1._surface.neural import xw_plus_b as xw_plus_b
+from nbtf.nn import atrous_conv2d as atrous_conv2d
 from nbtf.nn import avg_pool1d as avg_pool1d
 from nbtf.nn import avg_pool2d as avg_pool2d
 from nbtf.nn import avg_pool3d as avg_pool3d

@@ -483,8 +483,8 @@ def pinv(a: TensorLike, rcond: Any = None, validate_args: bool = False, name: st
     values, left, right = svd(matrices)
     cutoff = multiply(as_tensor(rcond, matrices.dtype), reduce_max(values, -1))
     # Beyond the cutoff, an infinite value has the inverse 0 and no gradient.
-    kept = where(greater(values, expand_dims(cutoff, -1)), values, as_tensor(float("inf"), matrices.dtype))
-    return matmul(divide(right, expand_dims(kept, -2)), left, adjoint_b=True)
+    divisors = where(greater(values, expand_dims(cutoff, -1)), values, as_tensor(float("inf"), matrices.dtype))
+    return matmul(divide(right, expand_dims(divisors, -2)), left, adjoint_b=True)
 
 
 _EPSILON = {float32: 2.0**-23, float64: 2.0**-52}

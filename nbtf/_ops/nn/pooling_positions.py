@@ -60,7 +60,7 @@ def MaxPoolWithArgmax(
     wide, rows, columns = padded_images(xp, input, w, lowest(xp, input.dtype))
     numbers = padded_images(xp, _positions(xp, input.shape, include_batch_in_index), w, -1)[0]
     shape = (len(wide), rows.windows, columns.windows, wide.shape[-1])
-    largest, positions = xp.empty(shape, wide.dtype), xp.full(shape, -1)
+    largest, positions = xp.full(shape, lowest(xp, wide.dtype), wide.dtype), xp.full(shape, -1)
     for (_, _, pixels), (_, _, indices) in zip(
         views(wide, w, rows, columns), views(numbers, w, rows, columns), strict=True
     ):

@@ -198,6 +198,8 @@ if _typing.TYPE_CHECKING:  # loaded on first use; listed here for editors and ty
     from nbtf._ops.linalg.norms import clip_by_norm as clip_by_norm
     from nbtf._ops.linalg.norms import norm as norm
     from nbtf._ops.math.cumulative import cumsum as cumsum
+    from nbtf._ops.math.histograms import histogram_fixed_width as histogram_fixed_width
+    from nbtf._ops.math.histograms import histogram_fixed_width_bins as histogram_fixed_width_bins
     from nbtf._ops.math.ordering import argsort as argsort
     from nbtf._ops.math.ordering import sort as sort
     from nbtf._ops.math.rounding import floor as floor
@@ -311,6 +313,7 @@ _FETCHED_ON_FIRST_USE = {
         "nbtf._ops.linalg.eye": "eye",
         "nbtf._ops.linalg.norms": "clip_by_global_norm clip_by_norm norm",
         "nbtf._ops.math.cumulative": "cumsum",
+        "nbtf._ops.math.histograms": "histogram_fixed_width histogram_fixed_width_bins",
         "nbtf._ops.math.ordering": "argsort sort",
         "nbtf._ops.math.rounding": "floor round",
         "nbtf._ops.math.trigonometry": "acos acosh asin asinh atan atan2 atanh cos cosh sin sinh tan",

@@ -4,7 +4,9 @@ from nbtf._ops.linalg.decompositions import cholesky as cholesky
 from nbtf._ops.linalg.decompositions import eigh as eigh
 from nbtf._ops.linalg.decompositions import eigvalsh as eigvalsh
 from nbtf._ops.linalg.decompositions import logdet as logdet
+from nbtf._ops.linalg.decompositions import lu as lu
 from nbtf._ops.linalg.decompositions import matrix_rank as matrix_rank
+from nbtf._ops.linalg.decompositions import pinv as pinv
 from nbtf._ops.linalg.decompositions import qr as qr
 from nbtf._ops.linalg.decompositions import svd as svd
 from nbtf._ops.linalg.diagonals import band_part as band_part

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from nbtf._ops.arrays import indexing, padding, shapes, unique_slices
-from nbtf._ops.image import projection, resizing
+from nbtf._ops.image import crops, projection, resizing
 from nbtf._ops.math import exponentials
 from nbtf._ops.nn import (
     activations,
@@ -17,6 +17,7 @@ from nbtf._ops.nn import (
     local_response,
     pooling,
     pooling_3d,
+    pooling_positions,
 )
 from nbtf._ops.op import Op
 from nbtf._ops.ragged_and_sparse import sparse_arithmetic, sparse_rows
@@ -119,6 +120,17 @@ Rank: Callable[..., Any] = _door(shapes.Rank, "input")
 ReluGrad: Callable[..., Any] = _door(activations.ReluGrad, "gradients features")
 ResizeBicubicGrad: Callable[..., Any] = _door(
     resizing.ResizeBicubicGrad, "grads original_image half_pixel_centers", half_pixel_centers=False
+)
+CropAndResizeGradBoxes: Callable[..., Any] = _door(
+    crops.CropAndResizeGradBoxes, "grads image boxes box_ind method", method="bilinear"
+)
+CropAndResizeGradImage: Callable[..., Any] = _door(
+    crops.CropAndResizeGradImage, "grads boxes box_ind image_size T method", method="bilinear"
+)
+MaxPoolGradWithArgmax: Callable[..., Any] = _door(
+    pooling_positions.MaxPoolGradWithArgmax,
+    "input grad argmax ksize strides padding include_batch_in_index",
+    include_batch_in_index=False,
 )
 ResizeBilinearGrad: Callable[..., Any] = _door(
     resizing.ResizeBilinearGrad, "grads original_image half_pixel_centers", half_pixel_centers=False

@@ -20,7 +20,10 @@ if TYPE_CHECKING:
 _WITHOUT_KERNEL = frozenset({"Diag", "DiagPart", "LRN", "LRNGrad", "MatrixTriangularSolve", "Rint", "TruncateMod"})
 """Declared for bfloat16, but without a kernel for it. Source: TensorFlow 2.21's registrations for CPUs."""
 
-_NOT_DECLARED = frozenset({"AdjustContrastv2", "StatefulRandomBinomial"})
+_NOT_DECLARED = frozenset(
+    {"AdjustContrastv2", "AdjustHue", "AdjustSaturation", "CropAndResize", "CropAndResizeGradBoxes"}
+    | {"StatefulRandomBinomial"}
+)
 """Declared for float16 only. Source: TensorFlow 2.21's op definitions; all other ops with float16 have bfloat16."""
 
 _ON_THE_VALUES = frozenset({"Bitcast", "SerializeTensor", "UnsortedSegmentMax", "UnsortedSegmentMin"})

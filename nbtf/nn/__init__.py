@@ -22,6 +22,7 @@ from nbtf._ops.nn.convolution import conv2d as conv2d
 from nbtf._ops.nn.convolution import conv2d_transpose as conv2d_transpose
 from nbtf._ops.nn.convolution_3d import conv3d as conv3d
 from nbtf._ops.nn.convolution_3d import conv3d_transpose as conv3d_transpose
+from nbtf._ops.nn.convolution_by_rank import atrous_conv2d as atrous_conv2d
 from nbtf._ops.nn.convolution_by_rank import conv1d as conv1d
 from nbtf._ops.nn.convolution_by_rank import conv1d_transpose as conv1d_transpose
 from nbtf._ops.nn.convolution_by_rank import conv_transpose as conv_transpose
@@ -49,6 +50,7 @@ from nbtf._ops.nn.pooling_by_rank import avg_pool1d as avg_pool1d
 from nbtf._ops.nn.pooling_by_rank import max_pool as max_pool
 from nbtf._ops.nn.pooling_by_rank import max_pool1d as max_pool1d
 from nbtf._ops.nn.pooling_by_rank import pool as pool
+from nbtf._ops.nn.pooling_positions import max_pool_with_argmax as max_pool_with_argmax
 from nbtf._ops.nn.softmax import log_softmax as log_softmax
 from nbtf._ops.nn.softmax import softmax as softmax
 from nbtf._ops.nn.sparse_lookup import embedding_lookup_sparse as embedding_lookup_sparse

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
+from nbtf._ops.arrays.creation import is_tensor
 from nbtf._ops.arrays.identity import identity
 from nbtf._ops.arrays.joining import concat
 from nbtf._ops.arrays.shapes import expand_dims
+from nbtf._ops.debugging.values import Assert
 from nbtf._ops.linalg.einsum import tensordot
 from nbtf._ops.math.arithmetic import add, cast, multiply
+from nbtf._ops.math.comparison import greater_equal
 from nbtf._ops.math.division import floordiv
+from nbtf._ops.math.exponentials import pow
 from nbtf._ops.math.magnitude import saturate_cast
 from nbtf._runtime.conversion import as_tensor
 from nbtf._runtime.tensor import Tensor
@@ -71,6 +75,33 @@ def adjust_brightness(image: TensorLike, delta: Any) -> Tensor:
     source = picture.dtype
     values = picture if source in (float16, float32) else convert_image_dtype(picture, float32)
     return convert_image_dtype(add(values, cast(delta, values.dtype)), source, saturate=True)
+
+
+def adjust_gamma(image: TensorLike, gamma: Any = 1, gain: Any = 1) -> Tensor:
+    """Returns `gain * image ** gamma`, the gamma correction of images.
+
+    Args:
+      image: an image; integers count as fractions of the largest integer.
+      gamma: the exponent, not negative; 1 by default. Above 1, the result is darker.
+      gain: the factor; 1 by default.
+
+    Returns:
+      An image of the same shape and dtype.
+
+    Raises:
+      ValueError: if `gamma` is a negative number.
+      InvalidArgumentError: if `gamma` is a tensor with a negative number.
+
+    >>> tf.image.adjust_gamma([[[0.5]]], 2.0).numpy().ravel()
+    array([0.25], dtype=float32)
+    """
+    picture = as_tensor(image)
+    floats = picture if picture.dtype in (float16, float32) else convert_image_dtype(picture, float32)
+    if is_tensor(gamma):
+        Assert(greater_equal(gamma, 0), ["Gamma should be a non-negative real number."])
+    elif gamma < 0:
+        raise ValueError("Gamma should be a non-negative real number.")
+    return convert_image_dtype(multiply(gain, pow(floats, gamma)), picture.dtype, saturate=True)
 
 
 def rgb_to_grayscale(images: TensorLike, name: str | None = None) -> Tensor:

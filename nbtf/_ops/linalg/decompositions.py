@@ -2,31 +2,34 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any, NamedTuple
 
 from nbtf._devices.base import Spec
 from nbtf._devices.cuda.solvers import failing
 from nbtf._ops.arrays.creation import zeros_like
 from nbtf._ops.arrays.shapes import expand_dims
+from nbtf._ops.arrays.shapes import shape as shape_of
+from nbtf._ops.attributes import not_allowed
 from nbtf._ops.linalg.diagonals import band_part, diag, diag_part, set_diag
 from nbtf._ops.linalg.nonfinite import check_spectrum, fill_nan, spread_nan, zero_nonfinite
 from nbtf._ops.linalg.products import adjoint, matmul
 from nbtf._ops.linalg.solving import SOLVED, check_matrices, check_square, triangular_solve
 from nbtf._ops.math.arithmetic import add, cast, multiply, subtract
-from nbtf._ops.math.comparison import greater
+from nbtf._ops.math.comparison import greater, where
 from nbtf._ops.math.complex_numbers import real
-from nbtf._ops.math.division import divide_no_nan
+from nbtf._ops.math.division import divide, divide_no_nan
 from nbtf._ops.math.exponentials import log
 from nbtf._ops.math.magnitude import square
-from nbtf._ops.op import Gradients, op
+from nbtf._ops.op import Gradients, op, unregistered
 from nbtf._ops.reductions.means_and_extremes import reduce_max
 from nbtf._ops.reductions.sums import reduce_sum
 from nbtf._ops.specs import Dims
 from nbtf._runtime.conversion import as_tensor
 from nbtf._runtime.tape import Call
 from nbtf._runtime.tensor import Tensor
-from nbtf._types import COMPLEXES, TensorLike, float32, float64, int32
-from nbtf.errors import UnimplementedError
+from nbtf._types import COMPLEXES, DType, DTypeLike, TensorLike, as_dtype, float32, float64, int32, int64
+from nbtf.errors import InvalidArgumentError, UnimplementedError
 
 
 @op("T -> T", T=SOLVED)
@@ -75,6 +78,80 @@ def _(call: Call, grad: Tensor) -> Gradients:
     solved = triangular_solve(factor, adjoint(middle), adjoint=True)
     product = triangular_solve(factor, adjoint(solved), adjoint=True)
     return [(product + adjoint(product)) * 0.5]
+
+
+class PivotedFactors(NamedTuple):
+    """Triangular matrices in one, `lu`, and the order of the rows, `p`."""
+
+    lu: Tensor
+    p: Tensor
+
+
+PivotedFactors.__name__ = "Lu"  # the class name that TensorFlow prints
+
+
+def _as_index(value: Any) -> DType:
+    dtype = as_dtype(value)
+    if dtype is not int32 and dtype is not int64:
+        raise not_allowed("output_idx_type", dtype)
+    return dtype
+
+
+@op("T -> T output_idx_type", T=SOLVED, plain={"output_idx_type": _as_index})
+def Lu(xp: Any, input: Any, output_idx_type: DType) -> Any:
+    if input.ndim < 2 or input.shape[-1] != input.shape[-2]:
+        raise ValueError("expected square matrices")
+    *batch_lengths, size, _ = input.shape
+    factors = input.reshape(math.prod(batch_lengths), size, size).copy()
+    order = xp.tile(xp.arange(size, dtype=output_idx_type.np_dtype), (len(factors), 1))
+    batch = xp.arange(len(factors))
+    for step in range(size if len(factors) else 0):
+        pivot = step + xp.absolute(factors[:, step:, step]).argmax(1)
+        for rows in (factors, order):
+            first, largest = rows[:, step].copy(), rows[batch, pivot]
+            rows[batch, pivot], rows[:, step] = first, largest
+        if (factors[:, step, step] == 0).any():
+            raise InvalidArgumentError("Input is not invertible.")
+        factors[:, step + 1 :, step] /= factors[:, step, step, None]
+        factors[:, step + 1 :, step + 1 :] -= factors[:, step + 1 :, step, None] * factors[:, step, None, step + 1 :]
+    return factors.reshape(input.shape), order.reshape(input.shape[:-1])
+
+
+@Lu.infer
+def _(input: Spec, output_idx_type: DType) -> list[Spec]:
+    if len(input.shape) < 2:
+        raise InvalidArgumentError(f"Input tensor must have rank >= 2, got {len(input.shape)}")
+    check_square(input)
+    return [input, Spec(input.shape[:-1], output_idx_type)]
+
+
+unregistered(Lu)
+
+
+def lu(input: TensorLike, output_idx_type: DTypeLike = int32, name: str | None = None) -> PivotedFactors:
+    """Computes LU decompositions with exchanged rows, `lower @ upper == gather(input, p)`.
+
+    As in TensorFlow, this op has no gradient: requesting one raises LookupError.
+
+    Args:
+      input: invertible float32, float64 or complex matrices, shape `[..., n, n]`.
+      output_idx_type: the dtype of `p`, `tf.int32` (default) or `tf.int64`.
+
+    Returns:
+      A named tuple of `lu`, which has `upper` from its diagonal on and `lower` below it (without the ones on the
+      diagonal of `lower`), and of `p`, the rows in their new order, shape `[..., n]`.
+
+    Raises:
+      InvalidArgumentError: if a matrix is not square or not invertible.
+
+    >>> lu, p = tf.linalg.lu([[1.0, 2.0], [4.0, 6.0]])
+    >>> lu.numpy()
+    array([[4.  , 6.  ],
+           [0.25, 0.5 ]], dtype=float32)
+    >>> p.numpy()
+    array([1, 0], dtype=int32)
+    """
+    return PivotedFactors(*Lu(input, output_idx_type=output_idx_type, name=name))
 
 
 class Factors(NamedTuple):
@@ -371,6 +448,43 @@ def matrix_rank(
         longer = float(max(matrices.shape[-2:]) * _EPSILON[values.dtype])
         tol = multiply(reduce_max(values, -1, True), longer)
     return reduce_sum(cast(greater(values, tol), int32), -1, name=name)
+
+
+def pinv(a: TensorLike, rcond: Any = None, validate_args: bool = False, name: str | None = None) -> Tensor:
+    """Computes pseudo-inverses (Moore, Penrose) of matrices that need not be square or invertible.
+
+    Args:
+      a: float32 or float64 matrices, shape `[..., rows, columns]`.
+      rcond: the share of the largest singular value up to which singular values count as 0, shape `[...]`. By default,
+        10 times the longer side times the dtype's machine epsilon.
+      validate_args: accepted and ignored; the rank and dtype of the tensor are always checked.
+      name: accepted and ignored.
+
+    Returns:
+      The pseudo-inverses, shape `[..., columns, rows]`.
+
+    Raises:
+      TypeError: if `a` does not have a floating-point dtype.
+      ValueError: if `a` has fewer than two axes.
+
+    >>> tf.linalg.pinv([[2.0, 0.0], [0.0, 0.0], [0.0, 0.0]]).numpy()
+    array([[0.5, 0. , 0. ],
+           [0. , 0. , 0. ]], dtype=float32)
+    """
+    matrices = as_tensor(a)
+    if not matrices.dtype.is_floating:
+        raise TypeError(f"Input `a` must have `float`-like `dtype` (saw {matrices.dtype.name}).")
+    if matrices.shape.rank is not None and matrices.shape.rank < 2:
+        raise ValueError(f"Input `a` must have at least 2 dimensions (saw: {matrices.shape.rank}).")
+    if rcond is None:
+        sides: Any = matrices.shape[-2:].as_list()
+        longer: Any = reduce_max(shape_of(matrices)[-2:]) if None in sides else max(sides)
+        rcond = multiply(cast(longer, matrices.dtype), 10.0 * _EPSILON[matrices.dtype])
+    values, left, right = svd(matrices)
+    cutoff = multiply(as_tensor(rcond, matrices.dtype), reduce_max(values, -1))
+    # Beyond the cutoff, an infinite value has the inverse 0 and no gradient.
+    divisors = where(greater(values, expand_dims(cutoff, -1)), values, as_tensor(float("inf"), matrices.dtype))
+    return matmul(divide(right, expand_dims(divisors, -2)), left, adjoint_b=True)
 
 
 _EPSILON = {float32: 2.0**-23, float64: 2.0**-52}

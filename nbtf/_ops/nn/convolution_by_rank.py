@@ -11,7 +11,7 @@ from nbtf._ops.attributes import as_ints
 from nbtf._ops.nn import volumes
 from nbtf._ops.nn.convolution import conv2d, conv2d_transpose
 from nbtf._ops.nn.convolution_3d import conv3d, conv3d_transpose
-from nbtf._ops.nn.dilation import check_steps
+from nbtf._ops.nn.dilation import check_steps, listed
 from nbtf._ops.nn.windows import Padding, spatial
 from nbtf._runtime.conversion import as_tensor
 from nbtf._runtime.tensor import Tensor
@@ -169,6 +169,35 @@ def _rank_of(tensor: Tensor, argument: str) -> int:
     if rank not in (3, 4, 5):
         raise ValueError(f"`{argument}` must have 3, 4 or 5 axes. Received: {argument}.shape={tensor.shape}")
     return rank
+
+
+def atrous_conv2d(
+    value: TensorLike, filters: TensorLike, rate: Any, padding: Padding, name: str | None = None
+) -> Tensor:
+    """Computes 2-D convolutions with holes: `conv2d` whose window elements are `rate` apart.
+
+    Args:
+      value: floats, shape `[batch, height, width, channels]`.
+      filters: the same dtype, shape `[height, width, channels, results]`.
+      rate: the distance between elements of the window, a number or two, for height and width.
+      padding: `"SAME"` or `"VALID"`.
+
+    Returns:
+      A tensor of shape `[batch, rows, columns, results]`.
+
+    Raises:
+      ValueError: if `padding` is unknown, or a rate is not positive.
+      InvalidArgumentError: if the shapes do not fit.
+
+    >>> tf.nn.atrous_conv2d(tf.ones([1, 5, 5, 1]), tf.ones([3, 3, 1, 1]), 2, "VALID").numpy().item()
+    9.0
+    """
+    if padding not in ("SAME", "VALID"):
+        raise ValueError(f"`padding` must be one of 'SAME' or 'VALID'. Received: padding={padding}")
+    rates = spatial(rate, 2, "rate", False)
+    if min(rates) <= 0:
+        raise ValueError(f"all values of `dilation_rate` must be positive. Received: dilation_rate={listed(rates)}")
+    return convolution(value, filters, padding=padding, dilations=rates, name=name)
 
 
 def conv_transpose(

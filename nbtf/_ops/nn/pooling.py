@@ -35,7 +35,12 @@ LARGEST_OF = REALS - {uint32, uint64}
 _as_sizes = of_integers("Tshape", as_shape)
 
 
-def _pool(ksize: Any, strides: Any, padding: Padding, data_format: Any) -> Window:
+def pool_window(ksize: Any, strides: Any, padding: Padding, data_format: Any) -> Window:
+    """Returns the window of a pooling op.
+
+    Raises:
+      InvalidArgumentError: if a size is not positive.
+    """
     first = channels_first(data_format)
     size = pair(ksize, "ksize", first)
     if min(size) <= 0:
@@ -45,15 +50,20 @@ def _pool(ksize: Any, strides: Any, padding: Padding, data_format: Any) -> Windo
     return window(size, strides, padding, data_format)
 
 
-def _infer(value: Spec, ksize: Any, strides: Any, padding: Any, data_format: Any) -> Spec:
+def pooled_spec(value: Spec, ksize: Any, strides: Any, padding: Any, data_format: Any) -> Spec:
+    """Returns the spec of pooled images.
+
+    Raises:
+      InvalidArgumentError: if the images do not have four axes, or a size is not positive.
+    """
     if len(value.shape) != 4:
         raise InvalidArgumentError(f"tensor_in_shape must have 2 spatial dimensions. {len(value.shape)} 0")
-    w = _pool(ksize, strides, padding, data_format)
+    w = pool_window(ksize, strides, padding, data_format)
     batch, height, width, channels = image_shape(value.shape, w.first)
     return Spec(shaped(batch, length_after(height, 0, w), length_after(width, 1, w), channels, w.first), value.dtype)
 
 
-def _images(xp: Any, value: Any, w: Window, fill: Any) -> tuple[Any, Steps, Steps]:
+def padded_images(xp: Any, value: Any, w: Window, fill: Any) -> tuple[Any, Steps, Steps]:
     """Returns the padded images and the window's positions."""
     if value.ndim != 4:
         raise ValueError("images must have four axes")
@@ -62,7 +72,8 @@ def _images(xp: Any, value: Any, w: Window, fill: Any) -> tuple[Any, Steps, Step
     return padded(xp, images, rows, columns, fill), rows, columns
 
 
-def _lowest(xp: Any, dtype: Any) -> Any:
+def lowest(xp: Any, dtype: Any) -> Any:
+    """Returns the value that is never above another of the dtype."""
     return -xp.inf if dtype.kind == "f" else xp.iinfo(dtype).min
 
 
@@ -88,10 +99,10 @@ def _joined(join: Any, wide: Any, w: Window, rows: Steps, columns: Steps) -> Any
 # Maximum
 
 
-@op("T -> T", T=LARGEST_OF, partly=of_rank(4), infer=_infer)
+@op("T -> T", T=LARGEST_OF, partly=of_rank(4), infer=pooled_spec)
 def MaxPool(xp: Any, input: Any, ksize: Any, strides: Any, padding: Padding, data_format: Any) -> Any:
-    w = _pool(ksize, strides, padding, data_format)
-    wide, rows, columns = _images(xp, input, w, _lowest(xp, input.dtype))
+    w = pool_window(ksize, strides, padding, data_format)
+    wide, rows, columns = padded_images(xp, input, w, lowest(xp, input.dtype))
     return as_given(xp, _joined(xp.maximum, wide, w, rows, columns), w)
 
 
@@ -146,8 +157,8 @@ def _winners(xp: Any, wide: Any, maxima: Any, w: Window, rows: Steps, columns: S
 def MaxPoolGrad(
     xp: Any, input: Any, output: Any, grad: Any, ksize: Any, strides: Any, padding: Padding, data_format: Any
 ) -> Any:
-    w = _pool(ksize, strides, padding, data_format)
-    wide, rows, columns = _images(xp, input, w, _lowest(xp, input.dtype))
+    w = pool_window(ksize, strides, padding, data_format)
+    wide, rows, columns = padded_images(xp, input, w, lowest(xp, input.dtype))
     largest, back = channels_last(xp, output, w), channels_last(xp, grad, w)
     result = xp.zeros(wide.shape, grad.dtype)
     targets = views(result, w, rows, columns)
@@ -158,7 +169,7 @@ def MaxPoolGrad(
 
 @MaxPoolGrad.infer
 def _(input: Spec, output: Spec, grad: Spec, **attrs: Any) -> Spec:
-    _infer(input, **attrs)
+    pooled_spec(input, **attrs)
     return input
 
 
@@ -172,8 +183,8 @@ def _(call: Call, grad: Tensor) -> Gradients:
 def MaxPoolGradGrad(
     xp: Any, input: Any, output: Any, grad: Any, ksize: Any, strides: Any, padding: Padding, data_format: Any
 ) -> Any:
-    w = _pool(ksize, strides, padding, data_format)
-    wide, rows, columns = _images(xp, input, w, _lowest(xp, input.dtype))
+    w = pool_window(ksize, strides, padding, data_format)
+    wide, rows, columns = padded_images(xp, input, w, lowest(xp, input.dtype))
     largest = channels_last(xp, output, w)
     changes = padded(xp, channels_last(xp, grad, w), rows, columns)
     result = xp.zeros(largest.shape, grad.dtype)
@@ -185,7 +196,7 @@ def MaxPoolGradGrad(
 
 @MaxPoolGradGrad.infer
 def _(input: Spec, output: Spec, grad: Spec, **attrs: Any) -> Spec:
-    return _infer(input, **attrs)
+    return pooled_spec(input, **attrs)
 
 
 @MaxPoolGradGrad.gradient
@@ -209,10 +220,10 @@ def _counts(xp: Any, height: int, width: int, w: Window, dtype: Any) -> tuple[An
     return counts, rows, columns
 
 
-@op("T -> T", T=FLOATS, partly=of_rank(4), infer=_infer)
+@op("T -> T", T=FLOATS, partly=of_rank(4), infer=pooled_spec)
 def AvgPool(xp: Any, input: Any, ksize: Any, strides: Any, padding: Padding, data_format: Any) -> Any:
-    w = _pool(ksize, strides, padding, data_format)
-    wide, rows, columns = _images(xp, input, w, 0)
+    w = pool_window(ksize, strides, padding, data_format)
+    wide, rows, columns = padded_images(xp, input, w, 0)
     total = _joined(xp.add, wide, w, rows, columns)
     _, height, width, _ = image_shape(input.shape, w.first)
     total /= _counts(xp, height, width, w, input.dtype)[0]
@@ -261,7 +272,7 @@ def _(call: Call, grad: Tensor) -> Gradients:
 def AvgPoolGrad(
     xp: Any, grad: Any, orig_input_shape: Any, ksize: Any, strides: Any, padding: Padding, data_format: Any
 ) -> Any:
-    w = _pool(ksize, strides, padding, data_format)
+    w = pool_window(ksize, strides, padding, data_format)
     batch, height, width, channels = image_shape(as_shape(orig_input_shape), w.first)
     counts, rows, columns = _counts(xp, height, width, w, grad.dtype)
     shares = channels_last(xp, grad, w) / counts

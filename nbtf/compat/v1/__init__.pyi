@@ -77,6 +77,8 @@ from nbtf import grad_pass_through as grad_pass_through
 from nbtf import greater as greater
 from nbtf import greater_equal as greater_equal
 from nbtf import half as half
+from nbtf import histogram_fixed_width as histogram_fixed_width
+from nbtf import histogram_fixed_width_bins as histogram_fixed_width_bins
 from nbtf import identity as identity
 from nbtf import identity_n as identity_n
 from nbtf import image as image

@@ -7,6 +7,7 @@ from nbtf.compat._v1._surface.neural import (
     sparse_softmax_cross_entropy_with_logits as sparse_softmax_cross_entropy_with_logits,
 )
 from nbtf.compat._v1._surface.neural import xw_plus_b as xw_plus_b
+from nbtf.nn import atrous_conv2d as atrous_conv2d
 from nbtf.nn import avg_pool1d as avg_pool1d
 from nbtf.nn import avg_pool2d as avg_pool2d
 from nbtf.nn import avg_pool3d as avg_pool3d
@@ -31,6 +32,7 @@ from nbtf.nn import lrn as lrn
 from nbtf.nn import max_pool1d as max_pool1d
 from nbtf.nn import max_pool2d as max_pool2d
 from nbtf.nn import max_pool3d as max_pool3d
+from nbtf.nn import max_pool_with_argmax as max_pool_with_argmax
 from nbtf.nn import pool as pool
 from nbtf.nn import relu as relu
 from nbtf.nn import relu6 as relu6

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -92,3 +93,15 @@ def test_pooling_wants_four_axes_and_a_window(pool: Any) -> None:
 def test_the_mean_is_of_floats() -> None:
     with pytest.raises(tf.errors.InvalidArgumentError, match="Value for attr 'T' of int32"):
         tf.nn.avg_pool2d(IMAGES.astype(np.int32), 2, 2, "SAME")
+
+
+def test_convolutions_with_holes_are_dilated_ones() -> None:
+    generator = np.random.default_rng(0)
+    images, filters = generator.normal(size=(2, 9, 8, 3)), generator.normal(size=(3, 2, 3, 4))
+    for rate, padding in product((1, 2, (2, 3)), ("SAME", "VALID")):
+        expected = tf.nn.conv2d(images, filters, 1, padding, dilations=rate)
+        np.testing.assert_array_equal(tf.nn.atrous_conv2d(images, filters, rate, padding), expected)
+    with pytest.raises(ValueError, match="padding=FULL"):
+        tf.nn.atrous_conv2d(images, filters, 2, "FULL")
+    with pytest.raises(ValueError, match="must be positive"):
+        tf.nn.atrous_conv2d(images, filters, 0, "SAME")

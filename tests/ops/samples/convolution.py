@@ -12,6 +12,7 @@ FILTERS = np.linspace(-0.5, 1.0, 3 * 2 * 2 * 3, dtype=np.float32).reshape(3, 2, 
 ONE_EACH = np.linspace(-0.5, 1.0, 3 * 2 * 1 * 4, dtype=np.float32).reshape(3, 2, 1, 4)
 WORDS = np.linspace(-1.0, 2.0, 2 * 5 * 3, dtype=np.float32).reshape(2, 5, 3)
 KNOWN = np.linspace(-0.5, 1.0, 2 * 3 * 2, dtype=np.float32).reshape(2, 3, 2)
+FOUR = np.array([[[[1.0], [9], [3]], [[4], [2], [8]]]], np.float32)
 SHUFFLED = np.random.default_rng(1).permutation(80).astype(np.float32).reshape(2, 5, 4, 2)
 SMALL = np.linspace(-1.0, 1.0, 2 * 3 * 2 * 3, dtype=np.float32).reshape(2, 3, 2, 3)
 OF_POOL = {"ksize": 2, "strides": 2, "padding": "SAME", "data_format": "NHWC"}
@@ -152,6 +153,20 @@ SAMPLES = [
         kwargs={"filter_sizes": [2, 2, 2, 3], **OF_CONVOLUTION},
         differentiable=[0, 1],
         tolerance=1e-5,
+    ),
+    Sample(
+        "MaxPoolWithArgmax",
+        tf.nn.max_pool_with_argmax,
+        [FOUR, 2, 1, "VALID"],
+        [[[[[9.0], [9]]]], [[[[1], [1]]]]],
+        differentiable=[0],
+    ),
+    Sample(
+        "MaxPoolGradWithArgmax",
+        tf.raw_ops.MaxPoolGradWithArgmax,
+        [FOUR, np.full((1, 1, 2, 1), 5, np.float32), np.ones((1, 1, 2, 1), np.int64)],
+        np.array([[[[0.0], [10], [0]], [[0], [0], [0]]]]),
+        {"ksize": 2, "strides": 1, "padding": "VALID", "include_batch_in_index": False},
     ),
     Sample("MaxPool", tf.nn.max_pool2d, [SHUFFLED, 2, 2, "SAME"], largest, differentiable=[0], tolerance=1e-5),
     Sample("MaxPool", tf.nn.max_pool2d, [SHUFFLED, 3, 1, "VALID"], largest, differentiable=[0], tolerance=1e-5),

@@ -16,9 +16,46 @@ NEAREST = np.array([[5.0, 7.0], [13.0, 15.0]], np.float32).reshape(1, 2, 2, 1)
 TURNED = np.rot90(SQUARE, 1, (1, 2))
 QUARTER_TURN = np.array([[0, -1, 3, 1, 0, 0, 0, 0]], np.float32)
 """A projective transformation that turns an image of four by four pixels by 90 degrees."""
+COLORS = np.array([[[0.75, 0.25, 0.5], [0.125, 0.625, 0.375]]], np.float32)
+"""Colours whose channels differ; hue, saturation and value follow, and the colours of the opposite hues."""
+HUES = np.array([[[11 / 12, 2 / 3, 0.75], [5 / 12, 0.8, 0.625]]], np.float32)
+OPPOSITE = np.array([[[0.25, 0.75, 0.5], [0.625, 0.125, 0.375]]], np.float32)
+PALER = np.array([[[0.75, 0.5, 0.625], [0.375, 0.625, 0.5]]], np.float32)
+BOX, OF_FIRST = np.array([[1 / 6, 1 / 6, 1.5 / 3, 2.5 / 3]], np.float32), np.array([0], np.int32)
+"""A box from pixel 0.5 to 1.5 downwards and from 0.5 to 2.5 across."""
+CROP = np.array([[2.5, 4.5], [6.5, 8.5]], np.float32).reshape(1, 2, 2, 1)
+SPREAD = np.zeros((1, 4, 4, 1), np.float32)
+for row, column, value in ((0, 0, 2.5), (0, 2, 4.5), (1, 0, 6.5), (1, 2, 8.5)):
+    SPREAD[0, row : row + 2, column : column + 2, 0] += value / 4
 
 
 SAMPLES = [
+    Sample("CropAndResize", tf.image.crop_and_resize, [SQUARE, BOX, OF_FIRST, [2, 2]], CROP),
+    Sample(
+        "CropAndResizeGradImage",
+        tf.raw_ops.CropAndResizeGradImage,
+        [CROP, BOX, OF_FIRST],
+        SPREAD,
+        {"image_size": [1, 4, 4, 1], "T": tf.float32, "method": "bilinear"},
+    ),
+    Sample(
+        "CropAndResizeGradBoxes",
+        tf.raw_ops.CropAndResizeGradBoxes,
+        [np.ones_like(CROP), SQUARE, BOX, OF_FIRST],
+        np.array([[24.0, 6, 24, 6]]),
+        {"method": "bilinear"},
+    ),
+    Sample(
+        "ExtractImagePatches",
+        tf.image.extract_patches,
+        [SQUARE, [1, 2, 2, 1], [1, 2, 2, 1], [1, 1, 1, 1], "VALID"],
+        np.array([[[[0.0, 1, 4, 5], [2, 3, 6, 7]], [[8, 9, 12, 13], [10, 11, 14, 15]]]]),
+        differentiable=[0],
+    ),
+    Sample("RGBToHSV", tf.image.rgb_to_hsv, [COLORS], HUES, differentiable=[0]),
+    Sample("HSVToRGB", tf.image.hsv_to_rgb, [HUES], COLORS),
+    Sample("AdjustHue", tf.image.adjust_hue, [COLORS, 0.5], OPPOSITE),
+    Sample("AdjustSaturation", tf.image.adjust_saturation, [COLORS, 0.5], PALER),
     Sample("AdjustContrastv2", tf.image.adjust_contrast, [PICTURE, 0.5], np.array([[[1.5, 3.0], [2.5, 5.0]]])),
     Sample(
         "AdjustContrastv2",

@@ -41,6 +41,12 @@ def spread(x: np.ndarray) -> np.ndarray:
 
 
 SAMPLES = [
+    Sample(
+        "Lu",
+        tf.linalg.lu,
+        [np.array([[1.0, 2.0], [4.0, 6.0]])],
+        [np.array([[4.0, 6.0], [0.25, 0.5]]), np.array([1, 0])],
+    ),
     Sample("MatMul", tf.matmul, [A, B], A @ B, differentiable=[0, 1]),
     Sample("MatMul", tf.matmul, [A, B.T.copy(), False, True], A @ B, differentiable=[0, 1]),
     Sample("MatMul", tf.matmul, [A.T.copy(), B, True], A @ B, differentiable=[0, 1]),
@@ -148,6 +154,7 @@ SAMPLES = [
     Sample("Qr", tf.linalg.qr, [TALL, True], list(np.linalg.qr(TALL, "complete"))),
     Sample("Svd", tf.linalg.svd, [SQUARE, False, False], np.linalg.svd(SQUARE, compute_uv=False), differentiable=[0]),
     Sample("Svd", tf.linalg.svd, [TALL], differentiable=[0]),
+    Sample("Svd", tf.linalg.pinv, [TALL], np.linalg.pinv(TALL), differentiable=[0]),
     Sample("Svd", tf.linalg.svd, [TALL.T.copy()], differentiable=[0]),
     Sample("Svd", tf.linalg.svd, [TALL, True]),
     Sample("Svd", tf.linalg.svd, [Z]),

@@ -14,6 +14,12 @@ IDS = np.array([2, -1, 0, 2], np.int32)
 INTEGERS = np.array([7, 2, 9, -4], np.int8)
 
 SAMPLES = [
+    Sample(
+        "HistogramFixedWidth",
+        tf.histogram_fixed_width,
+        [np.array([-1.0, 0.5, 1.5, 2.0, 9.0]), np.array([0.0, 4.0]), 4],
+        np.array([2, 1, 1, 1], np.int32),
+    ),
     Sample("SegmentSum", tf.math.segment_sum, [ROWS, SORTED], [[7.5, 6.5], [0, 0], [-3, 0.25]], differentiable=[0]),
     Sample("SegmentSum", tf.math.segment_sum, [INTEGERS, SORTED], np.array([18, 0, -4], np.int8)),
     Sample("SegmentSum", tf.math.segment_sum, [np.zeros((0, 2)), np.zeros(0, np.int32)], np.zeros((0, 2))),

@@ -32,12 +32,16 @@ from tests.fake_cupy.machine import reset as reset
 __version__ = "14.2.0+fake"
 
 
-class _Linalg(SimpleNamespace):
+class _Submodule(SimpleNamespace):
+    """A submodule, which has what CuPy has under the names of NumPy's."""
+
+    prefix: str
+
     def __getattr__(self, name: str) -> Any:
-        return arrays.named(name, "linalg.")
+        return arrays.named(name, self.prefix)
 
 
-linalg = _Linalg()
+linalg, fft = _Submodule(prefix="linalg."), _Submodule(prefix="fft.")
 _as_strided = arrays.function("as_strided", np.lib.stride_tricks.as_strided)
 lib = SimpleNamespace(stride_tricks=SimpleNamespace(as_strided=_as_strided))
 

@@ -509,7 +509,7 @@ def named(name: str, prefix: str = "") -> Any:
     """Returns what CuPy has under one of NumPy's names."""
     if prefix + name not in NAMES:
         raise AttributeError(f"module 'cupy' has no attribute '{prefix}{name}'")
-    original = getattr(np.linalg if prefix else np, name)
+    original = getattr(getattr(np, prefix.rstrip(".")) if prefix else np, name)
     if isinstance(original, np.ufunc):
         return Ufunc(name, original)
     if name in HOST_RESULTS or isinstance(original, type) or not callable(original):

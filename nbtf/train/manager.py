@@ -11,7 +11,7 @@ from nbtf._runtime.attributes import reads
 from nbtf._runtime.logger import get_logger
 from nbtf._storage.latest import check_prefix, note_latest, read_state
 from nbtf.train.checkpoint import Checkpoint
-from nbtf.train.files import path_of
+from nbtf.train.files import remove_checkpoint
 
 _HOUR = 3600.0  # seconds
 
@@ -129,7 +129,7 @@ class CheckpointManager:
             if self._hours and seconds - self._hours * _HOUR >= self._preserved:
                 self._preserved = seconds  # the checkpoint is kept, but no longer listed
             else:
-                path_of(path).unlink(missing_ok=True)
+                remove_checkpoint(path)
 
     def restore_or_initialize(self) -> str | None:
         """Restores the latest checkpoint and returns its path; None if there was none."""

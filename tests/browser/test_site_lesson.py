@@ -33,7 +33,9 @@ def site() -> Path:
 
 def printed(cell: dict[str, Any]) -> list[str]:
     """The texts that a cell printed or displayed when it was recorded, in order; not those of pictures and tables."""
-    outputs = [output for output in cell["outputs"] if {"text/html", "image/svg+xml"}.isdisjoint(output.get("data", {}))]
+    outputs = [
+        output for output in cell["outputs"] if {"text/html", "image/svg+xml"}.isdisjoint(output.get("data", {}))
+    ]
     texts = [output.get("text") or output.get("data", {}).get("text/plain") or "" for output in outputs]
     return ["".join(text).rstrip() for text in texts if text]
 

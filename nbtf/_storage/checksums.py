@@ -64,7 +64,7 @@ def _after_rows(piece: memoryview, remainder: int) -> int:
     content[:4] ^= np.frombuffer(struct.pack("<I", remainder), np.uint8)
     table, remainders = _of_two_bytes(), np.zeros(rows, np.uint32)
     for column in np.ascontiguousarray(padded.view("<u2").reshape(rows, -1).T):
-        remainders = table[(remainders ^ column) & 0xFFFF] ^ remainders >> 16
+        remainders = np.bitwise_xor(table[(remainders ^ column) & 0xFFFF], remainders >> 16)
     zeros = _after_zeros()
     while len(remainders) > 1:
         remainders = _applied(zeros, remainders[::2]) ^ remainders[1::2]
@@ -92,7 +92,7 @@ def _of_two_bytes() -> _Numbers:
 @cache
 def _after_zeros() -> _Numbers:
     """Returns what a row of zeros makes of each bit of a remainder."""
-    matrix = _divided((1 << np.arange(32, dtype=np.int64)).astype(np.uint32), 8)
+    matrix: _Numbers = _divided((1 << np.arange(32, dtype=np.int64)).astype(np.uint32), 8)
     for _ in range(_WIDTH_BITS):
         matrix = _applied(matrix, matrix)
     return matrix

@@ -38,6 +38,8 @@ def read_table(content: bytes) -> dict[bytes, bytes]:
         raise ValueError("it does not end like a table of keys: it is cut off, or is another kind of file")
     footer = Reader(memoryview(content)[-_FOOTER:])
     for_filters, for_blocks = _place(footer), _place(footer)
+    if any(footer.data[footer.at : -len(_MAGIC)]):
+        raise ValueError("its footer has bytes other than zeros after the two places")
     _block(content, *for_filters)
     table: dict[bytes, bytes] = {}
     last, end, nbytes = None, 0, 0

@@ -113,8 +113,9 @@ class TensorBundle:
         """Reads the index."""
         self._prefix, self._index = os.fspath(prefix), index_of(prefix)
         with open_bytes(self._index) as file, _refusing(self._index):
-            INDEX_BYTES.check(os.fstat(file.fileno()).st_size)
-            table = read_table(file.read(INDEX_BYTES.maximum))
+            size = os.fstat(file.fileno()).st_size
+            INDEX_BYTES.check(size)
+            table = read_table(file.read(size))
             ARRAYS.check(len(table))
             self._shards = _shard_count(table.pop(b"", None))
             self.tensors: dict[str, StoredTensor] = {

@@ -1,4 +1,4 @@
-"""Locates checkpoint files and reads their content."""
+"""Locates checkpoint files of nbtf and TensorFlow, and reads their content."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def read_graph(prefix: str | os.PathLike[str]) -> tuple[list[Node], dict[str, np
 
 
 def latest_checkpoint(checkpoint_dir: str | os.PathLike[str], latest_filename: str | None = None) -> str | None:
-    """Returns the latest checkpoint in a folder; None if there is none.
+    """Returns the latest checkpoint in a folder; None if there is none. Both nbtf and TensorFlow may have written it.
 
     If the folder keeps a model's weights in `.weights.h5` files, the newest of these is returned, for `load_weights`.
     TensorFlow does not find such files.
@@ -122,7 +122,7 @@ def _prefix(ckpt_dir_or_file: str | os.PathLike[str]) -> str:
 
 
 def list_variables(ckpt_dir_or_file: str | os.PathLike[str]) -> list[tuple[str, list[int]]]:
-    """Returns names and shapes of the values in a checkpoint.
+    """Returns names and shapes of the values in a checkpoint of nbtf or TensorFlow.
 
     Args:
       ckpt_dir_or_file: a checkpoint, or a folder, whose latest checkpoint is read.
@@ -136,12 +136,18 @@ def list_variables(ckpt_dir_or_file: str | os.PathLike[str]) -> list[tuple[str, 
 
 
 def load_variable(ckpt_dir_or_file: str | os.PathLike[str], name: str) -> Any:
-    """Returns one value of a checkpoint as a NumPy array."""
+    """Returns one value of a checkpoint of nbtf or TensorFlow as a NumPy array.
+
+    Raises:
+      ValueError: if the folder has no checkpoint.
+      NotFoundError: if the checkpoint or the value does not exist.
+      DataLossError: if it is damaged.
+    """
     return load_checkpoint(ckpt_dir_or_file).get_tensor(name)
 
 
 class CheckpointReader:
-    """Reads a checkpoint: shapes and types immediately, each value when it is requested.
+    """Reads a checkpoint of nbtf or TensorFlow: shapes and types immediately, each value when it is requested.
 
     Args:
       prefix: the checkpoint.
@@ -193,7 +199,7 @@ class CheckpointReader:
 
 
 def load_checkpoint(ckpt_dir_or_file: str | os.PathLike[str]) -> CheckpointReader:
-    """Returns a reader of a checkpoint, or of the latest one in a folder.
+    """Returns a reader of a checkpoint of nbtf or TensorFlow, or of the latest one in a folder.
 
     Raises:
       ValueError: if the folder has no checkpoint.

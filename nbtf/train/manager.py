@@ -19,6 +19,9 @@ _HOUR = 3600.0  # seconds
 class CheckpointManager:
     """Saves checkpoints to a folder and keeps only the latest; continues where an earlier process ended.
 
+    A folder of TensorFlow is continued too: its checkpoints are restored, listed and deleted like nbtf's. After the
+    first save, TensorFlow can no longer read the folder's state file.
+
     Args:
       checkpoint: the checkpoint to save.
       directory: the folder.
@@ -31,6 +34,7 @@ class CheckpointManager:
 
     Raises:
       ValueError: if `max_to_keep` is not positive, or an interval is given without a counter.
+      DataLossError: if the folder's state file is damaged, or names checkpoints outside the folder.
     """
 
     def __init__(

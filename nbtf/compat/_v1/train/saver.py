@@ -28,7 +28,7 @@ _UNALTERED = "Please ensure that you have not altered the graph expected based o
 
 @without_attributes("train.Saver")
 class Saver:
-    """Saves and restores variables by name, in NumPy's `.npz` format; it cannot read TensorFlow's own files.
+    """Saves variables by name in NumPy's `.npz` format, and restores them from such files or those of TensorFlow.
 
     A saver adds no nodes to the graph. It fetches values from the session, and restores them by running the variables'
     initializers with the saved values.
@@ -181,12 +181,13 @@ class Saver:
 
         Args:
           sess: the session; ignored while ops run eagerly.
-          save_path: path that `save` or `tf.train.latest_checkpoint` returned.
+          save_path: path that `save` or `tf.train.latest_checkpoint` returned, here or in TensorFlow.
 
         Raises:
           ValueError: if the checkpoint does not exist.
           NotFoundError: if it has no value for a variable's name.
           InvalidArgumentError: if a value's shape or dtype differs from its variable's.
+          DataLossError: if a file is damaged.
         """
         if save_path is None:
             raise ValueError("Can't load save_path when it is None.")

@@ -43,7 +43,7 @@ _SCHEMA: Schema = {
 }
 
 _FIELD = re.compile(rb'\s*(\w+)\s*:\s*(?:"((?:[^"\\\n]|\\.)*)"|([-+.\w]+))[ \t]*[,;]?\s*')
-"""A field of TensorFlow's state file: its name, and a text or a number."""
+"""A field of a state file in text form: its name, and a text or a number."""
 
 _ESCAPE = re.compile(rb"\\([0-7]{1,3}|.)", re.DOTALL)
 _ESCAPED = {b"n": b"\n", b"r": b"\r", b"t": b"\t"}

@@ -1,7 +1,7 @@
 """Reads tables of sorted keys with their values, the format of a TensorFlow checkpoint's index.
 
-A table is a row of blocks and a footer. The footer says where the block of blocks is, whose values say where the others
-are. In a block, a key stores only what differs from the start of the key before it.
+A table is a row of blocks and a footer. The footer has the handle (offset and size) of the block of blocks, whose
+values are the handles of the others. In a block, a key stores only its difference from the start of the key before it.
 
 Source: LevelDB, `doc/table_format.md`, and TensorFlow, `tensorflow/core/lib/io/format.cc` and `block.cc`.
 """
@@ -17,7 +17,7 @@ from nbtf._storage.messages.encoding import Reader
 
 _MAGIC = struct.pack("<Q", 0xDB4775248B80FB57)
 _FOOTER = 48
-"""Bytes of the footer: two places, zeros, and the magic number."""
+"""Bytes of the footer: two handles, zeros, and the magic number."""
 
 _TRAILER = 5
 """Bytes after a block: the number of its compression, and a checksum."""
@@ -27,7 +27,7 @@ _ALLOWANCE = 2**20
 """Bytes that the keys of even a small table may have."""
 
 
-def read_table(content: bytes) -> dict[bytes, bytes]:
+def parse_table(content: bytes) -> dict[bytes, bytes]:
     """Returns the values of a table by key.
 
     Raises:
@@ -35,16 +35,16 @@ def read_table(content: bytes) -> dict[bytes, bytes]:
       IndexError: if a number is cut off.
     """
     if content[-len(_MAGIC) :] != _MAGIC or len(content) < _FOOTER:
-        raise ValueError("it does not end like a table of keys: it is cut off, or is another kind of file")
+        raise ValueError("it does not end like a table of keys; expected a whole file that ends with its magic number")
     footer = Reader(memoryview(content)[-_FOOTER:])
-    for_filters, for_blocks = _place(footer), _place(footer)
+    for_filters, for_blocks = _handle(footer), _handle(footer)
     if any(footer.data[footer.at : -len(_MAGIC)]):
-        raise ValueError("its footer has bytes other than zeros after the two places")
+        raise ValueError("its footer has bytes other than zeros after the two handles")
     _block(content, *for_filters)
     table: dict[bytes, bytes] = {}
     last, end, nbytes = None, 0, 0
-    for _, place in _entries(_block(content, *for_blocks)):
-        offset, size = _place(Reader(memoryview(place)))
+    for _, handle in _entries(_block(content, *for_blocks)):
+        offset, size = _handle(Reader(memoryview(handle)))
         if offset < end:
             raise ValueError(f"its block at {offset:,} begins before the end of the one before it, {end:,}")
         end = offset + size
@@ -58,8 +58,8 @@ def read_table(content: bytes) -> dict[bytes, bytes]:
     return table
 
 
-def _place(reader: Reader) -> tuple[int, int]:
-    """Returns offset and size of a block."""
+def _handle(reader: Reader) -> tuple[int, int]:
+    """Returns the offset and the size of a block."""
     return reader.varint(), reader.varint()
 
 
@@ -78,7 +78,7 @@ def _block(content: bytes, offset: int, size: int) -> memoryview:
 
 
 def _entries(block: memoryview) -> Iterator[tuple[bytes, bytes]]:
-    """Yields the keys and values of a block; after them come places where a search can start, and their number."""
+    """Yields the keys and values of a block; the points where a search can start come last, and their number."""
     starts = struct.unpack("<I", block[-4:])[0] if len(block) >= 4 else -1
     if not 0 <= starts <= len(block) // 4 - 1:
         raise ValueError(f"a block of {len(block):,} bytes has no room for its {starts:,} restart points")

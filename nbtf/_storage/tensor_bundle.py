@@ -1,6 +1,6 @@
 """Reads the tensors of a checkpoint that TensorFlow wrote.
 
-    ckpt-1.index                  a table: dtype, shape, place and checksum of each tensor by name
+    ckpt-1.index                  a table: dtype, shape, offset and checksum of each tensor by name
     ckpt-1.data-00000-of-00001    the bytes of the tensors; a large checkpoint has several such files
 
 Source: TensorFlow, `tensorflow/core/protobuf/tensor_bundle.proto` and `core/util/tensor_bundle/tensor_bundle.cc`.
@@ -26,7 +26,7 @@ from nbtf._storage.messages.field_types import BYTES, FIXED32, INT32, INT64
 from nbtf._storage.messages.message import Fields, Message
 from nbtf._storage.reading import open_bytes
 from nbtf._storage.refusal import RefusedFileError, refusing
-from nbtf._storage.sorted_tables import read_table
+from nbtf._storage.sorted_tables import parse_table
 from nbtf._storage.tensor_messages import TensorShape, dtype_of
 
 _LONG = 1 << 32
@@ -53,7 +53,7 @@ class _Entry(Message):
 
 
 class StoredTensor(NamedTuple):
-    """What the index says about a tensor.
+    """The entry of a tensor in the index.
 
     Attributes:
       shape: the lengths of its axes.
@@ -115,7 +115,7 @@ class TensorBundle:
         with open_bytes(self._index) as file, _refusing(self._index):
             size = os.fstat(file.fileno()).st_size
             INDEX_BYTES.check(size)
-            table = read_table(file.read(size))
+            table = parse_table(file.read(size))
             ARRAYS.check(len(table))
             self._shards = _shard_count(table.pop(b"", None))
             self.tensors: dict[str, StoredTensor] = {
@@ -176,9 +176,9 @@ class TensorBundle:
 
     def _check_total(self, tensors: Iterable[StoredTensor]) -> None:
         """Checks that tensors do not share bytes: a small file could otherwise fill the memory."""
-        places = sorted((tensor.shard, tensor.offset, tensor.nbytes) for tensor in tensors if tensor.nbytes)
+        ranges = sorted((tensor.shard, tensor.offset, tensor.nbytes) for tensor in tensors if tensor.nbytes)
         with _refusing(self._index):
-            for (shard, offset, nbytes), (next_shard, next_offset, _) in pairwise(places):
+            for (shard, offset, nbytes), (next_shard, next_offset, _) in pairwise(ranges):
                 if shard == next_shard and offset + nbytes > next_offset:
                     raise ValueError(f"two tensors share the bytes at {next_offset:,} of file {shard}")
 
@@ -191,7 +191,7 @@ def _refusing(path: Path) -> Generator[None]:
 
 def _shard_count(message: bytes | None) -> int:
     if message is None:
-        raise ValueError("it has no header, which says how many files there are")
+        raise ValueError("it has no header with the number of files")
     header = _Header.FromString(message)
     if header.endianness:
         raise ValueError("its numbers start with the high byte; expected those of a little-endian machine")
@@ -200,7 +200,7 @@ def _shard_count(message: bytes | None) -> int:
     return header.num_shards
 
 
-def _check_place(file: BinaryIO, name: str, tensor: StoredTensor) -> None:
+def _check_range(file: BinaryIO, name: str, tensor: StoredTensor) -> None:
     size = os.fstat(file.fileno()).st_size
     if tensor.offset + tensor.nbytes > size:
         raise ValueError(f"it has {size:,} bytes, but {name!r:.200} ends at {tensor.offset + tensor.nbytes:,}")
@@ -212,7 +212,7 @@ def _read_numbers(file: Any, name: str, tensor: StoredTensor) -> np.ndarray[Any,
     little = dtype.newbyteorder("<") if dtype.kind in "fiuc" else dtype
     if math.prod(tensor.shape) * dtype.itemsize != tensor.nbytes:
         raise ValueError(f"the {tensor.nbytes:,} bytes of {name!r:.200} do not fit its shape {list(tensor.shape)}")
-    _check_place(file, name, tensor)
+    _check_range(file, name, tensor)
     raw = np.empty(tensor.nbytes, np.uint8)
     if file.readinto(raw.data) != tensor.nbytes:
         raise ValueError(f"it ends inside {name!r:.200}")
@@ -226,7 +226,7 @@ def _read_strings(file: BinaryIO, name: str, tensor: StoredTensor) -> np.ndarray
     count = math.prod(tensor.shape)
     if count > tensor.nbytes:
         raise ValueError(f"the {tensor.nbytes:,} bytes of {name!r:.200} cannot hold {count:,} strings")
-    _check_place(file, name, tensor)
+    _check_range(file, name, tensor)
     content = file.read(tensor.nbytes)
     reader = Reader(memoryview(content))
     lengths = [reader.varint() for _ in range(count)]

@@ -43,8 +43,8 @@ class Checkpoint(Trackable):
     Values are matched by the names of the attributes that lead to them. A variable created after `restore` gets its
     value when it becomes an attribute, so a model can be restored before it is built.
 
-    Values of TensorFlow's `.index` and `.data` files are matched by the same names, including those of Keras models and
-    their optimizers. Positions of dataset iterators, and slots of Keras 2 optimizers, stay unrestored;
+    Values that TensorFlow wrote (`.index` and `.data` files) are matched by the same names, including those of Keras
+    models and their optimizers. Positions of dataset iterators, and slots of Keras 2 optimizers, stay unrestored;
     `assert_consumed` names them.
 
     Args:

@@ -108,7 +108,8 @@ def latest_checkpoint(checkpoint_dir: str | os.PathLike[str], latest_filename: s
         weights = [(file.stat().st_mtime_ns, file.name) for file in Path(checkpoint_dir).glob("*.weights.h5")]
         return os.path.join(os.fspath(checkpoint_dir), max(weights)[1]) if weights else None
     # A model's weights file has no `.npz` after its name.
-    return state.latest if checkpoint_exists(state.latest) or Path(state.latest).exists() else None
+    candidates = (path_of(state.latest), index_of(state.latest), Path(state.latest))
+    return state.latest if any(path.exists() for path in candidates) else None
 
 
 def _prefix(ckpt_dir_or_file: str | os.PathLike[str]) -> str:

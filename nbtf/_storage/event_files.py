@@ -11,17 +11,11 @@ import platform
 import struct
 import time
 import weakref
-from functools import cache
 
 from nbtf._locks import new_lock
 from nbtf._storage import files
+from nbtf._storage.checksums import masked_checksum
 from nbtf._storage.wire import block, double, whole_number
-
-_CASTAGNOLI = 0x82F63B78
-"""The polynomial of CRC-32C, its bits reversed. Source: RFC 3720, appendix B.4."""
-
-_MASK_DELTA = 0xA282EAD8
-"""The constant added to a checksum. Source: TensorFlow, `tensorflow/core/lib/hash/crc32c.h`."""
 
 _VERSION = "brain.Event:2"
 """Content of a file's first message. Source: TensorFlow, `tensorflow/core/util/events_writer.cc`."""
@@ -33,34 +27,6 @@ def record(data: bytes) -> bytes:
     """Returns data as a record: its length, the length's checksum, the data, the data's checksum."""
     length = struct.pack("<Q", len(data))
     return length + masked_checksum(length) + data + masked_checksum(data)
-
-
-def masked_checksum(data: bytes) -> bytes:
-    """Returns the masked checksum of data, as records store it."""
-    checksum = crc32c(data)
-    rotated = (checksum >> 15 | checksum << 17) & 0xFFFFFFFF
-    return struct.pack("<I", (rotated + _MASK_DELTA) & 0xFFFFFFFF)
-
-
-def crc32c(data: bytes) -> int:
-    """Returns the CRC-32C of data.
-
-    >>> hex(crc32c(b"123456789"))
-    '0xe3069283'
-    """
-    table, remainder = _remainders(), 0xFFFFFFFF
-    for byte in data:
-        remainder = table[(remainder ^ byte) & 0xFF] ^ remainder >> 8
-    return remainder ^ 0xFFFFFFFF
-
-
-@cache
-def _remainders() -> list[int]:
-    """Returns the CRC remainder of each byte."""
-    remainders = list(range(256))
-    for _ in range(8):
-        remainders = [number >> 1 ^ (_CASTAGNOLI if number & 1 else 0) for number in remainders]
-    return remainders
 
 
 class EventFile:

@@ -101,4 +101,7 @@ OBJECT_LEVELS = Limit(120, "levels of nested objects", "Nest less deeply: keep t
 SWELLING = Limit(16, "bytes for each byte of the archive", "Save the file again with nbtf, which does not compress.")
 """nbtf writes archives without compression; trained weights that another program compressed give 1.1."""
 
+INDEX_BYTES = Limit(2**24, "bytes in the index or the object graph of a checkpoint", "Split the checkpoint.")
+"""TensorFlow needs about 100 bytes for each variable."""
+
 CATALOGUE_BYTES = Limit(2**24, "bytes in one translation catalogue", "Split the notebook.")

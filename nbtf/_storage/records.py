@@ -13,7 +13,8 @@ from contextlib import ExitStack
 from typing import IO, Any, Protocol
 
 from nbtf._storage import files
-from nbtf._storage.event_files import masked_checksum, record
+from nbtf._storage.checksums import masked_checksum
+from nbtf._storage.event_files import record
 from nbtf._storage.reading import open_bytes
 from nbtf._storage.system_errors import check_regular, named
 from nbtf.errors import DataLossError, FailedPreconditionError

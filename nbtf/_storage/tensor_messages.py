@@ -10,6 +10,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
+from nbtf._bfloat16 import advice, scalar_class
 from nbtf._storage.messages.field_types import BOOL, BYTES, DOUBLE, FLOAT, INT32, INT64, STRING, Whole
 from nbtf._storage.messages.message import Fields, Message
 from nbtf._storage.wire import block, whole_number
@@ -21,14 +22,16 @@ class _Dim(Message):
     FIELDS: ClassVar[Fields] = {"size": (1, INT64), "name": (2, STRING)}
 
 
-class _TensorShape(Message):
+class TensorShape(Message):
+    """The lengths of a tensor's axes."""
+
     FIELDS: ClassVar[Fields] = {"dim": (2, [_Dim]), "unknown_rank": (3, BOOL)}
 
 
 class _Tensor(Message):
     FIELDS: ClassVar[Fields] = {
         "dtype": (1, INT32),
-        "tensor_shape": (2, _TensorShape),
+        "tensor_shape": (2, TensorShape),
         "version_number": (3, INT32),
         "tensor_content": (4, BYTES),
         "float_val": (5, [FLOAT]),
@@ -54,7 +57,7 @@ class _Format(NamedTuple):
     """The field for values that are written one by one."""
 
 
-_STRING = 7
+_STRING, _BFLOAT16 = 7, 14
 _FORMATS = {
     1: _Format("float32", "float_val"),
     2: _Format("float64", "double_val"),
@@ -65,7 +68,7 @@ _FORMATS = {
     8: _Format("complex64", "scomplex_val"),
     9: _Format("int64", "int64_val"),
     10: _Format("bool", "bool_val"),
-    14: _Format("bfloat16", "half_val"),
+    _BFLOAT16: _Format("bfloat16", "half_val"),
     17: _Format("uint16", "int_val"),
     18: _Format("complex128", "dcomplex_val"),
     19: _Format("float16", "half_val"),
@@ -73,6 +76,22 @@ _FORMATS = {
     23: _Format("uint64", "uint64_val"),
 }
 _NUMBERS = {name: number for number, (name, _) in _FORMATS.items()}
+
+
+def dtype_of(number: int) -> np.dtype[Any]:
+    """Returns NumPy's dtype of a number in `types.proto`; objects for strings.
+
+    Raises:
+      ValueError: if nbtf has no such dtype.
+    """
+    if number == _STRING:
+        return np.dtype(object)
+    if number not in _FORMATS:
+        raise ValueError(f"{number} is not the number of any dtype")
+    scalar = scalar_class(_FORMATS[number].name) if number == _BFLOAT16 else _FORMATS[number].name
+    if scalar is None:
+        raise ValueError(f"it has bfloat16 numbers: {advice()}")
+    return np.dtype(scalar)
 
 
 def encoded(array: np.ndarray[Any, Any]) -> bytes:
@@ -101,14 +120,11 @@ def decoded(data: bytes) -> tuple[int, np.ndarray[Any, Any]]:
         raise ValueError(f"the shape {list(shape)} is not fully known")
     if message.dtype == _STRING:
         return _STRING, _filled(np.array([*message.string_val, b""], object)[:-1], count, b"").reshape(shape)
-    if message.dtype not in _FORMATS:
-        raise ValueError(f"{message.dtype} is not the number of any dtype")
-    name, values = _FORMATS[message.dtype]
-    dtype = np.dtype(name)
+    dtype, values = dtype_of(message.dtype), _FORMATS[message.dtype].values
     content = message.tensor_content
     if content:
         if len(content) != count * dtype.itemsize:
-            raise ValueError(f"{len(content)} bytes do not fit the shape {list(shape)} of {name}")
+            raise ValueError(f"{len(content)} bytes do not fit the shape {list(shape)} of {dtype.name}")
         return message.dtype, np.frombuffer(content, dtype).reshape(shape).copy()
     return message.dtype, _filled(_of_values([*getattr(message, values)], dtype), count, 0).reshape(shape)
 

@@ -38,10 +38,14 @@ class CheckpointOptions:
 
 
 class Checkpoint(Trackable):
-    """Saves the variables of objects to files (NumPy's `.npz`; TensorFlow's own files cannot be read).
+    """Saves the variables of objects to files (NumPy's `.npz`), and also restores checkpoints that TensorFlow wrote.
 
     Values are matched by the names of the attributes that lead to them. A variable created after `restore` gets its
     value when it becomes an attribute, so a model can be restored before it is built.
+
+    Values that TensorFlow wrote (`.index` and `.data` files) are matched by the same names, including those of Keras
+    models and their optimizers. Positions of dataset iterators, and slots of Keras 2 optimizers, stay unrestored;
+    `assert_consumed` names them.
 
     Args:
       root: an object whose parts are saved under their own names, or a variable.
@@ -139,7 +143,7 @@ class Checkpoint(Trackable):
             return int(self.save_counter.assign_add(1).numpy())
 
     def read(self, save_path: str | os.PathLike[str], options: Any = None) -> CheckpointLoadStatus:
-        """Assigns the values of a file that `write` created.
+        """Assigns the values of a file that `write` created, here or in TensorFlow.
 
         Args:
           save_path: the return value of `write`.
@@ -150,6 +154,7 @@ class Checkpoint(Trackable):
 
         Raises:
           NotFoundError: if the checkpoint does not exist.
+          DataLossError: if it is damaged, or a variable of TensorFlow is stored in pieces.
           ValueError: if a value and its variable differ in shape.
           InvalidArgumentError: if a value and its variable differ in dtype.
         """
@@ -163,7 +168,7 @@ class Checkpoint(Trackable):
         """Assigns the values of a checkpoint: to existing variables now, to others when they become attributes.
 
         Args:
-          save_path: the return value of `save` or `latest_checkpoint`; None restores nothing.
+          save_path: the return value of `save` or `latest_checkpoint`, here or in TensorFlow; None restores nothing.
           options: accepted and ignored.
 
         Returns:
@@ -172,6 +177,7 @@ class Checkpoint(Trackable):
 
         Raises:
           NotFoundError: if the checkpoint does not exist.
+          DataLossError: if it is damaged, or a variable of TensorFlow is stored in pieces.
           ValueError: if a value and its variable differ in shape.
           InvalidArgumentError: if a value and its variable differ in dtype.
         """

@@ -1,22 +1,24 @@
-"""Locates checkpoint files and reads their content."""
+"""Locates checkpoint files of nbtf and TensorFlow, and reads their content."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Generator
+from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from nbtf._storage.archives import read_array_specs, read_arrays
+from nbtf._storage.archives import ArraySpec, read_array_specs, read_arrays
 from nbtf._storage.latest import note_latest as note_latest
 from nbtf._storage.latest import read_state
+from nbtf._storage.tensor_bundle import StoredTensor, TensorBundle, files_of, index_of
 from nbtf._types import as_dtype
 from nbtf.errors import NotFoundError
 from nbtf.keras.saving import arrays
 from nbtf.train.object_graph import GRAPH_KEY, Node, from_text
+from nbtf.train.tensorflow_graph import from_message
 
 ENDING = ".npz"
 
@@ -24,6 +26,22 @@ ENDING = ".npz"
 def path_of(prefix: str | os.PathLike[str]) -> Path:
     """Returns the file of a checkpoint: `prefix-1` is in `prefix-1.npz`."""
     return Path(os.fspath(prefix) + ENDING)
+
+
+def checkpoint_exists(prefix: str | os.PathLike[str]) -> bool:
+    """Returns whether a checkpoint of nbtf or TensorFlow exists."""
+    return path_of(prefix).is_file() or index_of(prefix).is_file()
+
+
+def remove_checkpoint(prefix: str | os.PathLike[str]) -> None:
+    """Deletes the files of a checkpoint, whether nbtf or TensorFlow wrote them."""
+    for file in (path_of(prefix), *files_of(prefix)):
+        file.unlink(missing_ok=True)
+
+
+def _is_of_tensorflow(prefix: str | os.PathLike[str]) -> bool:
+    """Returns whether only TensorFlow wrote a checkpoint; a file of nbtf is preferred."""
+    return not path_of(prefix).exists() and index_of(prefix).exists()
 
 
 def read_checkpoint(prefix: str | os.PathLike[str]) -> dict[str, np.ndarray[Any, Any]]:
@@ -34,6 +52,8 @@ def read_checkpoint(prefix: str | os.PathLike[str]) -> dict[str, np.ndarray[Any,
       DataLossError: if it is damaged.
     """
     with _finding(prefix):
+        if _is_of_tensorflow(prefix):
+            return TensorBundle(prefix).read_all()
         return arrays.read(path_of(prefix))
 
 
@@ -58,14 +78,17 @@ def read_graph(prefix: str | os.PathLike[str]) -> tuple[list[Node], dict[str, np
     values = read_checkpoint(prefix)
     if GRAPH_KEY not in values:
         raise ValueError(
-            f"{path_of(prefix)} has values by name but no object graph. tf.compat.v1.train.Saver or an older nbtf "
+            f"{os.fspath(prefix)} has values by name but no object graph. tf.compat.v1.train.Saver or an older nbtf "
             "wrote it. Read the values with tf.train.load_variable."
         )
-    return from_text(values[GRAPH_KEY].tobytes(), path_of(prefix)), values
+    graph = values[GRAPH_KEY]
+    if graph.dtype.kind == "O":
+        return from_message(graph.ravel()[0], index_of(prefix)), values
+    return from_text(graph.tobytes(), path_of(prefix)), values
 
 
 def latest_checkpoint(checkpoint_dir: str | os.PathLike[str], latest_filename: str | None = None) -> str | None:
-    """Returns the latest checkpoint in a folder; None if there is none.
+    """Returns the latest checkpoint in a folder; None if there is none. Both nbtf and TensorFlow may have written it.
 
     If the folder keeps a model's weights in `.weights.h5` files, the newest of these is returned, for `load_weights`.
     TensorFlow does not find such files.
@@ -85,7 +108,8 @@ def latest_checkpoint(checkpoint_dir: str | os.PathLike[str], latest_filename: s
         weights = [(file.stat().st_mtime_ns, file.name) for file in Path(checkpoint_dir).glob("*.weights.h5")]
         return os.path.join(os.fspath(checkpoint_dir), max(weights)[1]) if weights else None
     # A model's weights file has no `.npz` after its name.
-    return state.latest if path_of(state.latest).exists() or Path(state.latest).exists() else None
+    candidates = (path_of(state.latest), index_of(state.latest), Path(state.latest))
+    return state.latest if any(path.exists() for path in candidates) else None
 
 
 def _prefix(ckpt_dir_or_file: str | os.PathLike[str]) -> str:
@@ -99,7 +123,7 @@ def _prefix(ckpt_dir_or_file: str | os.PathLike[str]) -> str:
 
 
 def list_variables(ckpt_dir_or_file: str | os.PathLike[str]) -> list[tuple[str, list[int]]]:
-    """Returns names and shapes of the values in a checkpoint.
+    """Returns names and shapes of the values in a checkpoint of nbtf or TensorFlow.
 
     Args:
       ckpt_dir_or_file: a checkpoint, or a folder, whose latest checkpoint is read.
@@ -113,12 +137,18 @@ def list_variables(ckpt_dir_or_file: str | os.PathLike[str]) -> list[tuple[str, 
 
 
 def load_variable(ckpt_dir_or_file: str | os.PathLike[str], name: str) -> Any:
-    """Returns one value of a checkpoint as a NumPy array."""
+    """Returns one value of a checkpoint of nbtf or TensorFlow as a NumPy array.
+
+    Raises:
+      ValueError: if the folder has no checkpoint.
+      NotFoundError: if the checkpoint or the value does not exist.
+      DataLossError: if it is damaged.
+    """
     return load_checkpoint(ckpt_dir_or_file).get_tensor(name)
 
 
 class CheckpointReader:
-    """Reads a checkpoint: shapes and types immediately, each value when it is requested.
+    """Reads a checkpoint of nbtf or TensorFlow: shapes and types immediately, each value when it is requested.
 
     Args:
       prefix: the checkpoint.
@@ -131,8 +161,13 @@ class CheckpointReader:
     def __init__(self, prefix: str | os.PathLike[str]) -> None:
         """Reads shapes and types."""
         self._prefix = os.fspath(prefix)
+        self._bundle: TensorBundle | None = None
         with _finding(prefix):
-            self._specs = read_array_specs(path_of(prefix))
+            if _is_of_tensorflow(prefix):
+                self._bundle = TensorBundle(prefix)
+                self._specs: Mapping[str, ArraySpec | StoredTensor] = self._bundle.tensors
+            else:
+                self._specs = read_array_specs(path_of(prefix))
 
     def get_tensor(self, name: str) -> Any:
         """Returns a value.
@@ -144,8 +179,12 @@ class CheckpointReader:
         if name not in self._specs:
             raise NotFoundError(f"Key {name} not found in checkpoint; it has {sorted(self._specs)}")
         with _finding(self._prefix):
-            value = read_arrays(path_of(self._prefix), names=[name])[name]
-        return value.item() if value.dtype.kind == "S" and not value.shape else value[()]
+            value = (
+                read_arrays(path_of(self._prefix), names=[name])[name]
+                if self._bundle is None
+                else self._bundle.read(name)
+            )
+        return value.item() if value.dtype.kind in "SO" and not value.shape else value[()]
 
     def has_tensor(self, name: str) -> bool:
         """Returns whether a value has this name."""
@@ -156,12 +195,12 @@ class CheckpointReader:
         return {name: list(spec.shape) for name, spec in self._specs.items()}
 
     def get_variable_to_dtype_map(self) -> dict[str, Any]:
-        """Returns the dtype of each value."""
-        return {name: as_dtype(spec.dtype) for name, spec in self._specs.items()}
+        """Returns the dtype of each value, except those of dtypes that nbtf lacks."""
+        return {name: as_dtype(spec.dtype) for name, spec in self._specs.items() if spec.dtype is not None}
 
 
 def load_checkpoint(ckpt_dir_or_file: str | os.PathLike[str]) -> CheckpointReader:
-    """Returns a reader of a checkpoint, or of the latest one in a folder.
+    """Returns a reader of a checkpoint of nbtf or TensorFlow, or of the latest one in a folder.
 
     Raises:
       ValueError: if the folder has no checkpoint.

@@ -28,7 +28,7 @@ class CheckpointLoadStatus:
         unrestored = self._restoration.unrestored
         for number in unrestored.numbers:
             node = self._restoration.nodes[number]
-            raise AssertionError(f"Unresolved object in checkpoint {unrestored.names[number]}: {_description(node)}")
+            raise AssertionError(f"Unresolved object in checkpoint {unrestored.name_of(number)}: {_description(node)}")
         return self
 
     def assert_existing_objects_matched(self) -> CheckpointLoadStatus:

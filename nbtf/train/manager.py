@@ -11,13 +11,16 @@ from nbtf._runtime.attributes import reads
 from nbtf._runtime.logger import get_logger
 from nbtf._storage.latest import check_prefix, note_latest, read_state
 from nbtf.train.checkpoint import Checkpoint
-from nbtf.train.files import path_of
+from nbtf.train.files import remove_checkpoint
 
 _HOUR = 3600.0  # seconds
 
 
 class CheckpointManager:
     """Saves checkpoints to a folder and keeps only the latest; continues where an earlier process ended.
+
+    A folder of TensorFlow is continued too: its checkpoints are restored, listed and deleted like nbtf's. After the
+    first save, TensorFlow can no longer read the folder's state file.
 
     Args:
       checkpoint: the checkpoint to save.
@@ -31,6 +34,7 @@ class CheckpointManager:
 
     Raises:
       ValueError: if `max_to_keep` is not positive, or an interval is given without a counter.
+      DataLossError: if the folder's state file is damaged, or names checkpoints outside the folder.
     """
 
     def __init__(
@@ -129,7 +133,7 @@ class CheckpointManager:
             if self._hours and seconds - self._hours * _HOUR >= self._preserved:
                 self._preserved = seconds  # the checkpoint is kept, but no longer listed
             else:
-                path_of(path).unlink(missing_ok=True)
+                remove_checkpoint(path)
 
     def restore_or_initialize(self) -> str | None:
         """Restores the latest checkpoint and returns its path; None if there was none."""

@@ -232,12 +232,24 @@ def from_text(text: bytes, source: object) -> list[Node]:
     return [Node(entry["children"], entry.get("key"), str(entry.get("name", ""))) for entry in entries]
 
 
-def names_in(nodes: Sequence[Node]) -> list[str]:
-    """Returns the names of objects in messages, such as `(root).model.kernel`."""
-    names, order = {0: "(root)"}, [0]
+def parents_in(nodes: Sequence[Node]) -> dict[int, tuple[int, str]]:
+    """Returns, for each object that the root leads to, the number of the object it is a part of, and its name there."""
+    parents: dict[int, tuple[int, str]] = {0: (0, "(root)")}
+    order = [0]
     for number in order:  # the list grows during the loop
         for name, child in nodes[number].children.items():
-            if child not in names:
-                names[child] = f"{names[number]}.{name}"
+            if child not in parents:
+                parents[child] = number, name
                 order.append(child)
-    return [names.get(number, "(unreachable)") for number in range(len(nodes))]
+    return parents
+
+
+def name_of(number: int, parents: Mapping[int, tuple[int, str]]) -> str:
+    """Returns the name of an object in messages, such as `(root).model.kernel`."""
+    if number not in parents:
+        return "(unreachable)"
+    names = [parents[number][1]]
+    while number:
+        number = parents[number][0]
+        names.append(parents[number][1])
+    return ".".join(reversed(names))

@@ -18,7 +18,7 @@ from nbtf.dtypes import as_dtype
 from nbtf.errors import InvalidArgumentError
 from nbtf.keras.layers.tracking import TrackedDict, TrackedList, tracked
 from nbtf.keras.saving import arrays
-from nbtf.train.object_graph import Node, children_of, names_in
+from nbtf.train.object_graph import Node, children_of, name_of, parents_in
 
 _INCONSISTENT = (
     "Inconsistent references when loading the checkpoint into this object graph. For example, in the saved checkpoint "
@@ -39,8 +39,12 @@ class Unrestored:
         self.numbers: dict[int, None] = dict.fromkeys(
             number for number, node in enumerate(nodes) if node.key is not None
         )
-        self.names: list[str] = names_in(nodes)
+        self._parents = parents_in(nodes)
         self.expected = False
+
+    def name_of(self, number: int) -> str:
+        """Returns the name of a value in messages; the names of all values of a deep graph would fill the memory."""
+        return name_of(number, self._parents)
 
     def warn(self) -> None:
         """Logs a warning that names them, unless `expect_partial` was called."""
@@ -48,7 +52,7 @@ class Unrestored:
             get_logger().warning(_DELETED)
             for number in self.numbers:
                 text = "Value in checkpoint could not be found in the restored object: %s"
-                get_logger().warning(text, self.names[number])
+                get_logger().warning(text, self.name_of(number))
 
 
 class Restoration:

@@ -23,6 +23,7 @@ from nbtf._as_tensorflow.presentation import present_as_tensorflow
 from nbtf._storage import reading
 from nbtf.cli.checking.settings import read_settings
 from nbtf.keras.datasets import cifar10, fashion_mnist, mnist
+from tests.storage import tensor_bundles
 from tests.storage.savers import SAVERS, CommandFailedError, command, model, notebook
 
 keras = tf.keras
@@ -123,6 +124,11 @@ def _saved(name: str) -> Callable[[Path], object]:
 
 def _loaded(name: str) -> Callable[[Path], object]:
     return lambda folder: _SAVER_OF[name].load(folder)
+
+
+def _write_bundle(folder: Path) -> None:
+    entries, content = tensor_bundles.entries_of({"v": np.float32(1)})
+    tensor_bundles.write(folder / "c", tensor_bundles.table(entries.items()), content)
 
 
 def _write(name: str, content: bytes) -> Callable[[Path], object]:
@@ -238,6 +244,8 @@ READERS = (
         _STATE,
         lambda f: tf.train.CheckpointManager(tf.train.Checkpoint(), f, 1),
     ),
+    FileReader("index", _write_bundle, "c.index", lambda f: tf.train.load_variable(f / "c", "v")),
+    FileReader("shard", _write_bundle, "c.data-00000-of-00001", lambda f: tf.train.load_variable(f / "c", "v")),
     FileReader("saver", _saved("saver"), "model-2.npz", _loaded("saver")),
     FileReader("state of a saver", _saved("saver"), _STATE, lambda f: tf.compat.v1.train.get_checkpoint_state(f)),
     FileReader(

@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from nbtf._storage.messages.fields import Field
 
 
+_FIXED = {1: "<Q", 5: "<I"}
+"""The wire types of integers with a fixed number of bytes, each with its `struct` code."""
+
 _LONGEST_SHIFT = 63
 """Allowed bits in the tenth and last byte of a number."""
 
@@ -60,7 +63,7 @@ def _value(field_type: FieldType, value: Any) -> bytes:
         return varint(len(value)) + value
     if isinstance(field_type, Number):
         return struct.pack(field_type.code, value)
-    return struct.pack("<Q", value) if field_type.wire == 1 else varint(int(value))
+    return struct.pack(_FIXED[field_type.wire], value) if field_type.wire in _FIXED else varint(int(value))
 
 
 def decoded(data: memoryview, fields: Mapping[int, Field], name: str) -> Iterator[tuple[Field, Any]]:
@@ -72,7 +75,7 @@ def decoded(data: memoryview, fields: Mapping[int, Field], name: str) -> Iterato
     Raises:
       DecodeError: if the bytes end too early or are malformed.
     """
-    reader = _Reader(data)
+    reader = Reader(data)
     try:
         while reader.at < len(data):
             tag = reader.varint()
@@ -91,7 +94,7 @@ def _wire_types(field: Field) -> tuple[int, ...]:
     return (field.value_type.wire, LENGTH) if field.repeated else (field.value_type.wire,)
 
 
-class _Reader:
+class Reader:
     """A position in a buffer."""
 
     def __init__(self, data: memoryview) -> None:
@@ -99,6 +102,12 @@ class _Reader:
         self.at = 0
 
     def varint(self) -> int:
+        """Returns a number in groups of seven bits.
+
+        Raises:
+          IndexError: if the buffer ends inside it.
+          ValueError: if it has more than ten bytes.
+        """
         number = shift = 0
         while True:
             byte = self.data[self.at]
@@ -130,7 +139,7 @@ def _read(field: Field, raw: Any, wire: int) -> Any:
         return _scalar(field.value_type, raw)
     if field.value_type.wire == 2 or wire != 2:
         return [_scalar(field.value_type, raw)]
-    reader, scalars = _Reader(raw), list[Any]()
+    reader, scalars = Reader(raw), list[Any]()
     while reader.at < len(raw):
         scalars.append(_scalar(field.value_type, reader.raw(field.value_type.wire)))
     return scalars
@@ -138,7 +147,7 @@ def _read(field: Field, raw: Any, wire: int) -> Any:
 
 def _entry(field: Field, raw: Any) -> list[Any]:
     """Returns key and value of a map entry; a value that is a message is returned as bytes."""
-    reader, entry = _Reader(raw), [field.key.default if field.key else None, b""]
+    reader, entry = Reader(raw), [field.key.default if field.key else None, b""]
     if not field.of_messages:
         entry[1] = field.value_type.default
     while reader.at < len(raw):
@@ -160,6 +169,6 @@ def _scalar(field_type: FieldType, raw: Any) -> Any:
         return struct.unpack(field_type.code, raw)[0]
     if isinstance(field_type, Truth):
         return bool(raw)
-    number: int = struct.unpack("<Q", raw)[0] if field_type.wire == 1 else raw
+    number: int = struct.unpack(_FIXED[field_type.wire], raw)[0] if field_type.wire in _FIXED else raw
     signed = not isinstance(field_type, Whole) or field_type.signed
     return number - (1 << 64) if signed and number >> 63 else number

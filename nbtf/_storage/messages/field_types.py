@@ -212,6 +212,7 @@ class Enum(FieldType):
 BOOL = Truth()
 INT32 = Whole("int32", 32)
 INT64 = Whole("int64", 64)
+FIXED32 = Whole("fixed32", 32, signed=False, wire=5)
 FIXED64 = Whole("fixed64", 64, signed=False, wire=1)
 # Numbers of printed digits. Source: upb, the C library of protocol buffers (DIG of float.h, and a sufficient maximum).
 FLOAT = Number("float", "<f", (6, 9), 5)

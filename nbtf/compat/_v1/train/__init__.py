@@ -36,7 +36,6 @@ from nbtf.compat._v1.train.optimizers import MomentumOptimizer as MomentumOptimi
 from nbtf.compat._v1.train.optimizers import RMSPropOptimizer as RMSPropOptimizer
 from nbtf.compat._v1.train.saver import CheckpointState as CheckpointState
 from nbtf.compat._v1.train.saver import Saver as Saver
-from nbtf.compat._v1.train.saver import checkpoint_exists as checkpoint_exists
 from nbtf.compat._v1.train.saver import get_checkpoint_state as get_checkpoint_state
 from nbtf.distribute.workers import Server as Server
 from nbtf.train import Checkpoint as Checkpoint
@@ -46,6 +45,7 @@ from nbtf.train import latest_checkpoint as latest_checkpoint
 from nbtf.train import list_variables as list_variables
 from nbtf.train import load_checkpoint as load_checkpoint
 from nbtf.train import load_variable as load_variable
+from nbtf.train.files import checkpoint_exists as checkpoint_exists
 
 
 def __dir__() -> list[str]:

@@ -20,7 +20,7 @@ from nbtf.compat._v1._variables.keys import GraphKeys
 from nbtf.compat._v1._variables.variable_classes import Variable
 from nbtf.errors import InvalidArgumentError, NotFoundError
 from nbtf.keras.saving import arrays
-from nbtf.train.files import path_of, read_checkpoint
+from nbtf.train.files import checkpoint_exists, path_of, read_checkpoint, remove_checkpoint
 
 _FAILED = "Restoring from checkpoint failed. This is most likely due to a "
 _UNALTERED = "Please ensure that you have not altered the graph expected based on the checkpoint. Original error:\n\n"
@@ -28,7 +28,7 @@ _UNALTERED = "Please ensure that you have not altered the graph expected based o
 
 @without_attributes("train.Saver")
 class Saver:
-    """Saves and restores variables by name, in NumPy's `.npz` format; it cannot read TensorFlow's own files.
+    """Saves variables by name in NumPy's `.npz` format, and restores them from such files or those of TensorFlow.
 
     A saver adds no nodes to the graph. It fetches values from the session, and restores them by running the variables'
     initializers with the saved values.
@@ -163,7 +163,7 @@ class Saver:
             old, self._kept = paths[: -self._most], paths[-self._most :]
         note_latest(prefix, self._kept or [prefix], state)
         for path in old:  # deleted only now that the state file no longer lists them
-            path_of(path).unlink(missing_ok=True)
+            remove_checkpoint(path)
 
     @property
     def last_checkpoints(self) -> list[str]:
@@ -181,12 +181,13 @@ class Saver:
 
         Args:
           sess: the session; ignored while ops run eagerly.
-          save_path: path that `save` or `tf.train.latest_checkpoint` returned.
+          save_path: path that `save` or `tf.train.latest_checkpoint` returned, here or in TensorFlow.
 
         Raises:
           ValueError: if the checkpoint does not exist.
           NotFoundError: if it has no value for a variable's name.
           InvalidArgumentError: if a value's shape or dtype differs from its variable's.
+          DataLossError: if a file is damaged.
         """
         if save_path is None:
             raise ValueError("Can't load save_path when it is None.")
@@ -314,8 +315,3 @@ def get_checkpoint_state(
     """
     state = read_state(checkpoint_dir, latest_filename)
     return None if state is None else CheckpointState(state.latest, state.paths)
-
-
-def checkpoint_exists(checkpoint_prefix: str | os.PathLike[str]) -> bool:
-    """Returns whether a checkpoint exists at this path."""
-    return path_of(checkpoint_prefix).is_file()

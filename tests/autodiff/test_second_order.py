@@ -19,14 +19,15 @@ ONCE_ONLY = {
     "lrn": "its gradient has none",
     "crossed_with_shares": "the labels are a constant for the gradient of the logits",
     "moments": "the mean is a constant for the variance",
+    "max_pool_with_argmax": "its gradient has none",
 }
-PRODUCTS = frozenset({"reduce_prod", "segment_prod", "unsorted_segment_prod"})
-"""Their gradients divide by the elements: at 0 there is no second one."""
+ROUGH_AT_0 = frozenset({"reduce_prod", "segment_prod", "unsorted_segment_prod", "bessel_i0e"})
+"""Their gradients divide by the elements, or change with their sign: at 0 there is no second one."""
 
 
 def smooth_twice(sample: Sample) -> bool:
     name = getattr(sample.function, "__name__", sample.op)
-    return name not in ONCE_ONLY and not (name in PRODUCTS and 0.0 in np.asarray(sample.args[0]))
+    return name not in ONCE_ONLY and not (name in ROUGH_AT_0 and 0.0 in np.asarray(sample.args[0]))
 
 
 SAMPLES = [one for one in all_samples() if one.differentiable and smooth_twice(one)]

@@ -407,7 +407,7 @@ def test_page_fits_its_window(
     assert width == shown.evaluate("document.documentElement.scrollWidth")
 
 
-OUTSIDE = """() => {
+CUT_OFF = """() => {
     const shown = [...document.querySelectorAll('svg.nbtf-picture')].filter(node => node.checkVisibility());
     const cut = shown.flatMap(svg => {
         const { left, right } = svg.getBoundingClientRect();
@@ -433,7 +433,7 @@ def test_every_picture_is_laid_out_for_its_place(
     for tab in shown.get_by_role("tab").all():
         tab.click()
         drawn(shown)
-        pictures, outside = shown.evaluate(OUTSIDE)
+        pictures, outside = shown.evaluate(CUT_OFF)
 
         assert [] == outside, tab.inner_text()
         seen += pictures

@@ -28,6 +28,7 @@ WAITING = {
         ("ResourceScatterDiv", "ResourceScatterMul"), "one place after the other, in the order of the rows"
     ),
     "DynamicStitch": "the largest index is the length of the result",
+    "Lu": "whether it failed is known when it is done",
     **dict.fromkeys(
         ("MatrixInverse", "MatrixSolve", "MatrixTriangularSolve", "SelfAdjointEigV2", "Svd"),
         "solvers may not be asked about what is not finite",

@@ -224,6 +224,7 @@ def adjust_hue(image: TensorLike, delta: Any, name: str | None = None) -> Tensor
       The images, with the same shape and dtype.
 
     Raises:
+      AttributeError: if the dtype is neither floating-point nor integer.
       ValueError: if `delta` is not from -1 to 1.
       InvalidArgumentError: if `image` has fewer than three axes, or its last axis is not of length 3.
 
@@ -248,6 +249,7 @@ def adjust_saturation(image: TensorLike, saturation_factor: Any, name: str | Non
       The images, with the same shape and dtype; saturations are clipped to the range from 0 to 1.
 
     Raises:
+      AttributeError: if the dtype is neither floating-point nor integer.
       InvalidArgumentError: if `image` has fewer than three axes, or its last axis is not of length 3.
 
     >>> tf.image.adjust_saturation([[[1.0, 0.5, 0.5]]], 2.0).numpy().ravel()

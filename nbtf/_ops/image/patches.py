@@ -127,10 +127,10 @@ def sobel_edges(image: Tensor) -> Tensor:
     array([24.,  8.], dtype=float32)
     """
     pictures = as_tensor(image)
+    mirrored = pad(pictures, [[0, 0], [1, 1], [1, 1], [0, 0]], mode="REFLECT")
     lengths = shape_of(pictures)
     filters = reshape(as_tensor(_DOWN_AND_RIGHT, pictures.dtype), [3, 3, 1, 2])
     channels = lengths[-1] if pictures.shape[-1] is None else pictures.shape[-1]
-    mirrored = pad(pictures, [[0, 0], [1, 1], [1, 1], [0, 0]], mode="REFLECT")
     edges = depthwise_conv2d(mirrored, tile(filters, [1, 1, channels, 1]), [1, 1, 1, 1], "VALID")
     static_lengths = pictures.shape.as_list()
     return reshape(edges, concat([lengths, [2]], 0) if None in static_lengths else [*static_lengths, 2])

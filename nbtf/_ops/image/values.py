@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from numbers import Real
 from typing import Any
 
-from nbtf._ops.arrays.creation import is_tensor
 from nbtf._ops.arrays.identity import identity
 from nbtf._ops.arrays.joining import concat
 from nbtf._ops.arrays.shapes import expand_dims
@@ -89,15 +89,16 @@ def adjust_gamma(image: TensorLike, gamma: Any = 1, gain: Any = 1) -> Tensor:
       An image of the same shape and dtype.
 
     Raises:
+      AttributeError: if the dtype is neither floating-point nor integer.
       ValueError: if `gamma` is a negative number.
-      InvalidArgumentError: if `gamma` is a tensor with a negative number.
+      InvalidArgumentError: if `gamma` is a tensor or an array with a negative number.
 
     >>> tf.image.adjust_gamma([[[0.5]]], 2.0).numpy().ravel()
     array([0.25], dtype=float32)
     """
     picture = as_tensor(image)
     floats = picture if picture.dtype in (float16, float32) else convert_image_dtype(picture, float32)
-    if is_tensor(gamma):
+    if not isinstance(gamma, Real):
         Assert(greater_equal(gamma, 0), ["Gamma should be a non-negative real number."])
     elif gamma < 0:
         raise ValueError("Gamma should be a non-negative real number.")

@@ -98,7 +98,8 @@ def adjust_gamma(image: TensorLike, gamma: Any = 1, gain: Any = 1) -> Tensor:
     """
     picture = as_tensor(image)
     floats = picture if picture.dtype in (float16, float32) else convert_image_dtype(picture, float32)
-    if not isinstance(gamma, Real):
+    is_number = issubclass(type(gamma), Real)
+    if not is_number:
         Assert(greater_equal(gamma, 0), ["Gamma should be a non-negative real number."])
     elif gamma < 0:
         raise ValueError("Gamma should be a non-negative real number.")

@@ -119,7 +119,7 @@ def inverse_stft_window_fn(
       A function of a frame's length and a `dtype` that returns the weights of its samples.
 
     >>> tf.signal.inverse_stft_window_fn(2)(4, dtype=tf.float32).numpy().round(2)
-    array([0. , 0.4, 1. , 0.4], dtype=float32)
+    array([0., 1., 1., 1.], dtype=float32)
     """
     step = known_length(frame_step)
 

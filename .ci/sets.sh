@@ -62,6 +62,7 @@ keras_tests() {
   echo "$packages" >"$(python -c "import sysconfig; print(sysconfig.get_path('purelib'))")/tests.pth"
   install_packages "keras>=3.15,<3.16" scipy pandas pillow
   export NBTF_TESTS_NEED=keras
+  export PYTHONPATH="$PWD" # kernels run in another folder
   python -m pytest -q -p no:cacheprovider "$@" tests/frameworks/keras
 }
 

@@ -1,9 +1,9 @@
-"""Compares layers and kernels with TensorFlow, PyTorch and NumPy: `python tests/benchmarks/bench_peers.py`.
+"""Compares layers and kernels with TensorFlow, PyTorch, NumPy and Keras 3: `python tests/benchmarks/bench_peers.py`.
 
 Has three sections: `layers`, forward and with gradients; `kernels`; and `models`, which are whole training steps.
 Measures CPU seconds with one thread. Each peer runs in its own process; they take turns, case by case, and the fastest
-block of all rounds counts. A peer that is not installed is skipped. To use one from another environment, pass
-`--python tf=/other/environment/bin/python`.
+block of all rounds counts. The peer `keras` is the real Keras on nbtf. A peer that is not installed is skipped. To use
+one from another environment, pass `--python tf=/other/environment/bin/python`.
 """
 
 from __future__ import annotations
@@ -13,13 +13,14 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from importlib.util import find_spec
 from pathlib import Path
 from time import process_time
 from typing import Any, NamedTuple
 
 ROUNDS = 7
 BLOCK_SECONDS = 0.03
-PEERS = ("nbtf", "tf", "torch", "numpy")
+PEERS = ("nbtf", "keras", "tf", "torch", "numpy")
 ROOT = Path(__file__).resolve().parents[2]
 
 
@@ -180,12 +181,22 @@ from sklearn.datasets import load_digits
 digits = load_digits()
 x, y = (digits.images / 16).astype("float32")[..., None], digits.target
 layers = tf.keras.layers
+"""
+CNN = """
 model = tf.keras.Sequential([
     tf.keras.Input((8, 8, 1)), layers.Conv2D(16, 3, padding="same", activation="relu"), layers.MaxPooling2D(),
     layers.Conv2D(32, 3, padding="same", activation="relu"), layers.Flatten(), layers.Dense(64, activation="relu"),
     layers.Dense(10),
 ])
-model.compile("adam", tf.keras.losses.SparseCategoricalCrossentropy(from_logits=True))
+"""
+MLP = """
+model = tf.keras.Sequential([
+    tf.keras.Input((8, 8, 1)), layers.Flatten(), layers.Dense(128, activation="relu"),
+    layers.Dense(64, activation="relu"), layers.Dense(10),
+])
+"""
+COMPILE = """
+model.compile("adam", tf.keras.losses.SparseCategoricalCrossentropy(from_logits=True), metrics=["accuracy"])
 """
 
 # Based on the last example of Keras' guide "Writing a training loop from scratch".
@@ -225,7 +236,9 @@ def step():
 
 def models() -> Iterator[Case]:
     """Yields the cases of this section; in TensorFlow, both are compiled graphs."""
-    yield Case("fit of a CNN on the digits, an epoch", DIGITS, "model.fit(x, y, batch_size=64, epochs=1, verbose=0)")
+    for name, model in {"an MLP": MLP, "a CNN": CNN}.items():
+        fit = "model.fit(x, y, batch_size=64, epochs=1, verbose=0)"
+        yield Case(f"fit of {name} on the digits, an epoch", DIGITS + model + COMPILE, fit)
     yield Case("step of the GAN of Keras' guide", GAN, "float(step())")
 
 
@@ -268,7 +281,10 @@ def names_of(peer: str) -> dict[str, Any]:
             "no_grad": no_grad,
             "constant": lambda values: torch.from_numpy(np.asarray(values)),
         }
-    tf: Any = __import__("tensorflow" if peer == "tf" else peer)
+    tf: Any = __import__("tensorflow" if peer == "tf" else "nbtf")
+    if peer == "keras":
+        tf.present_as_tensorflow()
+        tf.keras = __import__("keras")
     return names | {"tf": tf, "constant": tf.constant}
 
 
@@ -297,9 +313,7 @@ def serve(peer: str) -> None:
     """Answers each case's name with the seconds per call, or `-` if the peer lacks this case."""
     cases = {case.name: case for section in SECTIONS.values() for case in section()}
     running: dict[str, Iterator[float]] = {}
-    try:
-        __import__({"tf": "tensorflow"}.get(peer, peer))
-    except ImportError:
+    if find_spec({"tf": "tensorflow"}.get(peer, peer)) is None:
         return
     print("ready", flush=True)
     for line in sys.stdin:

@@ -7,7 +7,6 @@ from typing import Any
 from nbtf._devices.base import Spec
 from nbtf._ops.arrays.creation import zeros_like
 from nbtf._ops.arrays.shapes import expand_dims
-from nbtf._ops.attributes import not_allowed
 from nbtf._ops.linalg.diagonals import diag, diag_part, set_diag
 from nbtf._ops.linalg.nonfinite import zero_nonfinite
 from nbtf._ops.linalg.products import adjoint, matmul
@@ -26,7 +25,9 @@ from nbtf.errors import InvalidArgumentError
 def _as_complex(value: Any) -> DType:
     dtype = as_dtype(value)
     if dtype not in COMPLEXES:
-        raise not_allowed("Tout", dtype)
+        raise InvalidArgumentError(
+            f"Value for attr 'Tout' of {dtype.c_name} is not in the list of allowed values: complex64, complex128"
+        )
     return dtype
 
 

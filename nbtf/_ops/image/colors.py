@@ -233,7 +233,7 @@ def adjust_hue(image: TensorLike, delta: Any, name: str | None = None) -> Tensor
     >>> tf.image.adjust_hue([[[1.0, 0.0, 0.0]]], 0.5).numpy().ravel()
     array([0., 1., 1.], dtype=float32)
     """
-    if executing_eagerly() and not -1 <= check_number(delta, "delta") <= 1:
+    if executing_eagerly() and (check_number(delta, "delta") < -1 or delta > 1):
         raise ValueError("delta must be in the interval [-1, 1]")
     return _in_floats(AdjustHue, image, delta, name)
 

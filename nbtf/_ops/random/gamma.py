@@ -10,12 +10,11 @@ from collections.abc import Callable
 from typing import Any
 
 from nbtf._devices.base import Spec
-from nbtf._ops.arrays.broadcasting import broadcast_to
-from nbtf._ops.arrays.shapes import broadcast_dynamic_shape
-from nbtf._ops.arrays.shapes import shape as shape_of
+from nbtf._ops.arrays.creation import ones_like
 from nbtf._ops.attributes import HostInput
-from nbtf._ops.math.magnitude import maximum
+from nbtf._ops.math.arithmetic import multiply
 from nbtf._ops.math.division import divide
+from nbtf._ops.math.magnitude import maximum
 from nbtf._ops.op import Gradients, op, unregistered
 from nbtf._ops.random import philox
 from nbtf._ops.random.arguments import as_vector, count_of, drawn_spec
@@ -204,8 +203,7 @@ def stateless_gamma(
     shapes = as_tensor(alpha, result_dtype)
     rates = as_tensor(1 if beta is None else beta, result_dtype)
     key, counter = StatelessRandomGetKeyCounter(seed)
-    spread = broadcast_to(shapes, broadcast_dynamic_shape(shape_of(shapes), shape_of(rates)))
-    drawn = StatelessRandomGammaV3(key, counter, spread, shape=shape, alg="auto_select", name=name)
+    drawn = StatelessRandomGammaV3(key, counter, multiply(shapes, ones_like(rates)), shape=shape, alg="auto_select", name=name)
     return maximum(_SMALLEST[result_dtype], divide(drawn, rates))
 
 

@@ -12,6 +12,7 @@ from nbtf._devices.base import Spec
 from nbtf._ops.arrays.broadcasting import broadcast_to
 from nbtf._ops.arrays.identity import identity
 from nbtf._ops.attributes import HostInput, KnownInput, as_int, as_ints, of_integers
+from nbtf._ops.math.arithmetic import cast
 from nbtf._ops.op import Gradients, op
 from nbtf._ops.specs import (
     UNKNOWN,
@@ -192,9 +193,15 @@ def _(call: Call, grad: Tensor) -> Gradients:
     return [pieces]
 
 
-def packed(values: Sequence[Any]) -> Tensor:
-    """Returns a list that contains tensors as one tensor; used by conversions."""
-    return Pack(list(values), axis=0, name="packed")
+def packed(values: Sequence[Any], dtype: DType | None = None) -> Tensor:
+    """Returns a list that contains tensors as one tensor, whose dtype they take; used by conversions."""
+    items = list(values) if dtype is None else [_in_dtype(item, dtype) for item in values]
+    return Pack(items, axis=0, name="packed")
+
+
+def _in_dtype(item: Any, dtype: DType) -> Any:
+    holds_tensors = isinstance(item, list | tuple) or hasattr(item, "__tf_tensor__") or isinstance(item, Tensor)
+    return cast(item, dtype) if holds_tensors else as_tensor(item, dtype)
 
 
 Packer.pack = packed

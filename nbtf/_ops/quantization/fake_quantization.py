@@ -6,6 +6,7 @@ arXiv:1712.05877, section 3; the order of the float32 operations is that of Tens
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from nbtf._devices.base import Spec
@@ -29,6 +30,7 @@ class _Steps(NamedTuple):
 
 def _steps(xp: Any, low: Any, high: Any, num_bits: int, narrow_range: bool) -> _Steps:
     """Returns the represented numbers, moved so that 0 is one of them."""
+    _check_bits(num_bits)
     first, last = xp.float32(narrow_range), xp.float32((1 << num_bits) - 1)
     low, high = xp.asarray(low, xp.float32), xp.asarray(high, xp.float32)
     width, per_unit = (high - low) / (last - first), (last - first) / (high - low)
@@ -36,6 +38,16 @@ def _steps(xp: Any, low: Any, high: Any, num_bits: int, narrow_range: bool) -> _
     whole = xp.floor(position)
     zero = xp.clip(whole + (position - whole >= xp.float32(0.5)), first, last)
     return _Steps((first - zero) * width, (last - zero) * width, width, per_unit)
+
+
+def _fixed_steps(xp: Any, min: float, max: float, num_bits: int, narrow_range: bool) -> _Steps:
+    _check_order(min, max)
+    return _steps(xp, min, max, num_bits, narrow_range)
+
+
+def _check_order(min: float, max: float) -> None:
+    if not min < max:
+        raise InvalidArgumentError(f"min has to be smaller than max, was: {min:g} >= {max:g}")
 
 
 def _rounded(xp: Any, values: Any, steps: _Steps, divides: bool = False) -> Any:
@@ -54,8 +66,8 @@ def _check_bits(num_bits: int) -> None:
         raise InvalidArgumentError("num_bits must be between 2 and 16, inclusive")
 
 
-def _check_same(gradients: Spec, inputs: Spec) -> None:
-    if not may_be_equal(gradients.shape, inputs.shape):
+def _check_equal(gradients: Sequence[int | None], inputs: Sequence[int | None]) -> None:
+    if not may_be_equal(gradients, inputs):
         raise InvalidArgumentError("gradient and input must be the same size")
 
 
@@ -64,27 +76,27 @@ def _check_same(gradients: Spec, inputs: Spec) -> None:
 
 @op("float32 -> float32", plain={"min": float, "max": float, "num_bits": int})
 def FakeQuantWithMinMaxArgs(xp: Any, inputs: Any, min: float, max: float, num_bits: int, narrow_range: bool) -> Any:
-    return _rounded(xp, inputs, _steps(xp, min, max, num_bits, narrow_range))
+    return _rounded(xp, inputs, _fixed_steps(xp, min, max, num_bits, narrow_range))
 
 
 @op("float32 float32 -> float32", plain={"min": float, "max": float, "num_bits": int})
 def FakeQuantWithMinMaxArgsGradient(
     xp: Any, gradients: Any, inputs: Any, min: float, max: float, num_bits: int, narrow_range: bool
 ) -> Any:
-    return gradients * _inside(xp, inputs, _steps(xp, min, max, num_bits, narrow_range))
+    _check_equal(gradients.shape, inputs.shape)
+    return gradients * _inside(xp, inputs, _fixed_steps(xp, min, max, num_bits, narrow_range))
 
 
 @FakeQuantWithMinMaxArgs.infer
 def _(inputs: Spec, min: float, max: float, num_bits: int, narrow_range: bool) -> Spec:
-    if not min < max:
-        raise InvalidArgumentError(f"min has to be smaller than max, was: {min:g} >= {max:g}")
+    _check_order(min, max)
     _check_bits(num_bits)
     return inputs
 
 
 @FakeQuantWithMinMaxArgsGradient.infer
 def _(gradients: Spec, inputs: Spec, **attrs: Any) -> Spec:
-    _check_same(gradients, inputs)
+    _check_equal(gradients.shape, inputs.shape)
     return FakeQuantWithMinMaxArgs.specs([inputs], attrs)[0]  # pyright: ignore[reportOptionalSubscript]
 
 
@@ -175,6 +187,7 @@ def _without_range(xp: Any, low: Any, high: Any) -> tuple[Any, Any]:
 def _gradients_to_bounds(
     xp: Any, gradients: Any, inputs: Any, min: Any, max: Any, num_bits: int, narrow_range: bool
 ) -> list[Any]:
+    _check_equal(gradients.shape, inputs.shape)
     empty, high = _without_range(xp, min, max)
     steps = _steps(xp, min, high, num_bits, narrow_range)
     axes = tuple(range(inputs.ndim - min.ndim))
@@ -220,7 +233,7 @@ def _check_ranks(min: Spec, max: Spec, rank: int) -> None:
 @FakeQuantWithMinMaxVarsGradient.infer
 def _(gradients: Spec, inputs: Spec, min: Spec, max: Spec, num_bits: int, narrow_range: bool) -> list[Spec]:
     _check_bits(num_bits)
-    _check_same(gradients, inputs)
+    _check_equal(gradients.shape, inputs.shape)
     _check_ranks(min, max, 0)
     return [inputs, Spec((), float32), Spec((), float32)]
 
@@ -344,7 +357,7 @@ def _check_channels(inputs: Spec, min: Spec, max: Spec) -> None:
 @FakeQuantWithMinMaxVarsPerChannelGradient.infer
 def _(gradients: Spec, inputs: Spec, min: Spec, max: Spec, num_bits: int, narrow_range: bool) -> list[Spec]:
     _check_bits(num_bits)
-    _check_same(gradients, inputs)
+    _check_equal(gradients.shape, inputs.shape)
     _check_channels(inputs, min, max)
     return [inputs, Spec(inputs.shape[-1:], float32), Spec(inputs.shape[-1:], float32)]
 

@@ -41,6 +41,7 @@ def _as_decoded(value: Any) -> DType:
 def DecodeImage(xp: Any, contents: Any, channels: int, dtype: DType, expand_animations: bool) -> Any:
     if contents.ndim:
         raise InvalidArgumentError(f"`contents` must be scalar but got shape{bracketed(contents.shape)}")
+    _check_channels(channels)
     content = bytes(contents[()])
     kind = _format_of(content)
     if channels not in _CHANNELS[kind]:
@@ -57,6 +58,11 @@ def DecodeImage(xp: Any, contents: Any, channels: int, dtype: DType, expand_anim
     except Exception as error:  # Pillow raises errors of many classes for damaged files
         raise InvalidArgumentError(f"Invalid {kind} data, size {len(content)}: {error}") from None
     return _scaled(xp, pixels, kind, dtype)
+
+
+def _check_channels(channels: int) -> None:
+    if channels not in (0, 1, 3, 4):
+        raise InvalidArgumentError(f"`channels` must be 0, 1, 3 or 4 but got {channels}")
 
 
 def _format_of(content: bytes) -> str:
@@ -116,8 +122,7 @@ def _scaled(xp: Any, pixels: Any, kind: str, dtype: DType) -> Any:
 def _(contents: Spec, channels: int, dtype: DType, expand_animations: bool) -> Spec | None:
     if contents.shape:
         raise InvalidArgumentError(f"`contents` must be scalar but got shape{bracketed(contents.shape)}")
-    if channels not in (0, 1, 3, 4):
-        raise InvalidArgumentError(f"`channels` must be 0, 1, 3 or 4 but got {channels}")
+    _check_channels(channels)
     return None if expand_animations else Spec((None, None, channels or None), dtype)
 
 

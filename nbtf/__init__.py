@@ -279,8 +279,8 @@ newaxis = None
 _LOADED_ON_FIRST_USE = frozenset(
     (
         "autodiff autograph bitwise compat config data debugging distribute dtypes experimental image io keras linalg "
-        "lookup math nest nn notebook quantization ragged random raw_ops runtime saved_model sets signal sparse strings "
-        "summary sysconfig test train version"
+        "lookup math nest nn notebook quantization ragged random raw_ops runtime saved_model sets signal sparse "
+        "strings summary sysconfig test train version"
     ).split()
 )
 """Namespaces that `import nbtf` does not load, so that it costs little more than `import numpy`."""

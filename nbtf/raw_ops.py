@@ -20,8 +20,8 @@ from nbtf._ops.nn import (
     pooling_positions,
 )
 from nbtf._ops.op import Op
-from nbtf._ops.random import gamma
 from nbtf._ops.ragged_and_sparse import sparse_arithmetic, sparse_rows
+from nbtf._ops.random import gamma
 from nbtf._public import public_names as _public_names
 from nbtf._types import int32
 

@@ -298,7 +298,7 @@ NOT_SLOPES = {
     "FakeQuantWithMinMaxVarsPerChannel",
     "StatelessRandomGammaV3",
 }
-"""Ops whose gradient is not the slope of their result: it passes through rounding, or moves quantiles. Tests of their own
+"""Ops whose gradient is not the slope of their result: it passes through rounding, or moves quantiles. Separate tests
 compare it with formulas."""
 
 

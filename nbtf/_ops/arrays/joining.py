@@ -28,7 +28,7 @@ from nbtf._runtime.arguments import check_whole
 from nbtf._runtime.conversion import Packer, as_tensor
 from nbtf._runtime.tape import Call
 from nbtf._runtime.tensor import Tensor
-from nbtf._types import ALL, TensorLike, int32
+from nbtf._types import ALL, DType, TensorLike, int32
 from nbtf.errors import InvalidArgumentError
 
 

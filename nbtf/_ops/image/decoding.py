@@ -12,7 +12,7 @@ from nbtf._ops.op import no_gradient, op
 from nbtf._ops.specs import bracketed
 from nbtf._runtime.arguments import check_whole
 from nbtf._runtime.tensor import Tensor
-from nbtf._types import DType, DTypeLike, TensorLike, as_dtype, float32, string, uint8, uint16
+from nbtf._types import DType, DTypeLike, TensorLike, as_dtype, float32, uint8, uint16
 from nbtf.errors import InvalidArgumentError, UnimplementedError
 
 DECODED = frozenset({uint8, uint16, float32})
@@ -85,7 +85,7 @@ def _pixels(xp: Any, image: Any, kind: str, channels: int) -> Any:
     """Returns the pixels of an image, shape `[height, width, channels]`, uint8 or uint16."""
     if kind == "JPEG" and channels == 1:
         image.draft("L", image.size)  # the brightness is stored; a conversion would round
-    if kind == "BMP" and (image.mode == "P" or image.info.get("compression") == 3 and channels != 3):
+    if kind == "BMP" and (image.mode == "P" or (image.info.get("compression") == 3 and channels != 3)):
         raise UnimplementedError("Pillow does not decode BMP files with a palette or with alpha as TensorFlow does.")
     if image.mode == "CMYK" and channels == 1:
         raise UnimplementedError("nbtf decodes JPEG files of four inks as colours only: channels=3.")

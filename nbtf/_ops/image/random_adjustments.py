@@ -1,4 +1,4 @@
-"""Changes the brightness, contrast, hue and saturation of images by a random amount, the same for all images of a call."""
+"""Changes the brightness, contrast, hue and saturation of images by a random amount, one for all images of a call."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ from nbtf._ops.op import Gradients, op
 from nbtf._runtime.conversion import as_tensor
 from nbtf._runtime.tape import Call
 from nbtf._runtime.tensor import Tensor
-from nbtf._types import COMPLEXES, DType, TensorLike, as_dtype, complex64, complex128, float32, float64
+from nbtf._types import COMPLEXES, DType, TensorLike, as_dtype, complex64, complex128, float32
 from nbtf.errors import InvalidArgumentError
 
 
@@ -83,9 +83,9 @@ def eig(tensor: TensorLike, name: str | None = None) -> tuple[Tensor, Tensor]:
       tensor: float32, float64 or complex matrices, shape `[..., n, n]`.
 
     Returns:
-      The eigenvalues, in no particular order, shape `[..., n]`, and matrices with the eigenvectors as columns: complex64
-      for float32 and complex64, otherwise complex128. The eigenvectors have length 1; their complex phase, which is
-      arbitrary, may differ from TensorFlow's.
+      The eigenvalues, in no particular order, shape `[..., n]`, and matrices with the eigenvectors as columns; all are
+      complex64 for float32 and complex64, otherwise complex128. The eigenvectors have length 1; their complex phase,
+      which is arbitrary, may differ from TensorFlow's.
 
     Raises:
       InvalidArgumentError: if the matrices are not square, or a matrix is not finite.

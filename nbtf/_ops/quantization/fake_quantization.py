@@ -133,9 +133,7 @@ def fake_quant_with_min_max_args(
     >>> tf.quantization.fake_quant_with_min_max_args([-9.0, 0.4, 2.0], min=-1.5, max=1.5, num_bits=2).numpy()
     array([-2.,  0.,  1.], dtype=float32)
     """
-    return FakeQuantWithMinMaxArgs(
-        inputs, min=min, max=max, num_bits=num_bits, narrow_range=narrow_range, name=name
-    )
+    return FakeQuantWithMinMaxArgs(inputs, min=min, max=max, num_bits=num_bits, narrow_range=narrow_range, name=name)
 
 
 def fake_quant_with_min_max_args_gradient(
@@ -200,9 +198,7 @@ def _gradients_to_bounds(
 
 
 @op("float32 float32 float32 -> float32", plain={"num_bits": int})
-def FakeQuantWithMinMaxVars(
-    xp: Any, inputs: Any, min: Any, max: Any, num_bits: int, narrow_range: bool
-) -> Any:
+def FakeQuantWithMinMaxVars(xp: Any, inputs: Any, min: Any, max: Any, num_bits: int, narrow_range: bool) -> Any:
     if min.ndim or max.ndim:
         raise ValueError("bounds must be scalars")
     return _between_bounds(xp, inputs, min, max, num_bits, narrow_range, divides=True)
@@ -349,9 +345,7 @@ def _check_channels(inputs: Spec, min: Spec, max: Spec) -> None:
     _check_ranks(min, max, 1)
     for name, bound in (("min", min), ("max", max)):
         if not may_be_equal(bound.shape, inputs.shape[-1:]):
-            raise InvalidArgumentError(
-                f"{name} has incorrect size, expected {inputs.shape[-1]} was {bound.shape[0]}"
-            )
+            raise InvalidArgumentError(f"{name} has incorrect size, expected {inputs.shape[-1]} was {bound.shape[0]}")
 
 
 @FakeQuantWithMinMaxVarsPerChannelGradient.infer
@@ -395,9 +389,7 @@ def fake_quant_with_min_max_vars_per_channel(
     >>> tf.quantization.fake_quant_with_min_max_vars_per_channel([[2.0, 2.0]], [-1.5, 0.0], [1.5, 3.0], 2).numpy()
     array([[1., 2.]], dtype=float32)
     """
-    return FakeQuantWithMinMaxVarsPerChannel(
-        inputs, min, max, num_bits=num_bits, narrow_range=narrow_range, name=name
-    )
+    return FakeQuantWithMinMaxVarsPerChannel(inputs, min, max, num_bits=num_bits, narrow_range=narrow_range, name=name)
 
 
 def fake_quant_with_min_max_vars_per_channel_gradient(

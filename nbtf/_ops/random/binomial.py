@@ -53,8 +53,8 @@ def _as_counted(value: Any) -> DType:
     dtype = as_dtype(value)
     if dtype not in _COUNTED:
         raise InvalidArgumentError(
-            f"Value for attr 'dtype' of {dtype.c_name} is not in the list of allowed values: half, float, double, int32, "
-            "int64"
+            f"Value for attr 'dtype' of {dtype.c_name} is not in the list of allowed values: half, float, double, "
+            "int32, int64"
         )
     return dtype
 

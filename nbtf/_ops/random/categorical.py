@@ -10,7 +10,7 @@ from nbtf._ops.op import no_gradient, op
 from nbtf._ops.random import philox
 from nbtf._ops.random.stateless import check_seed, key_and_counter
 from nbtf._ops.random.streams import stream_of
-from nbtf._ops.specs import bracketed, may_be_equal, of_rank
+from nbtf._ops.specs import bracketed, of_rank
 from nbtf._runtime.conversion import as_tensor, host_array
 from nbtf._runtime.seeds import Stream
 from nbtf._runtime.tensor import Tensor

@@ -203,7 +203,9 @@ def stateless_gamma(
     shapes = as_tensor(alpha, result_dtype)
     rates = as_tensor(1 if beta is None else beta, result_dtype)
     key, counter = StatelessRandomGetKeyCounter(seed)
-    drawn = StatelessRandomGammaV3(key, counter, multiply(shapes, ones_like(rates)), shape=shape, alg="auto_select", name=name)
+    drawn = StatelessRandomGammaV3(
+        key, counter, multiply(shapes, ones_like(rates)), shape=shape, alg="auto_select", name=name
+    )
     return maximum(_SMALLEST[result_dtype], divide(drawn, rates))
 
 

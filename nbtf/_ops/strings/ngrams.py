@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
-from typing import Any
+from typing import Any, cast
 
 from nbtf._devices.base import Spec
 from nbtf._ops.arrays.broadcasting import reshape
@@ -115,7 +115,7 @@ def ngrams(
         raise ValueError("padding_width must be greater than 0.")
     if padding_width is not None and pad_values is None:
         raise ValueError("pad_values must be provided if padding_width is set.")
-    widths = ngram_width if isinstance(ngram_width, list | tuple) else [ngram_width]
+    widths = cast("Sequence[Any]", ngram_width) if isinstance(ngram_width, list | tuple) else [ngram_width]
     if any(check_whole(width, "ngram_width") < 1 for width in widths):
         raise ValueError(f"All ngram_widths must be greater than 0. Got {ngram_width}")
     attrs: dict[str, Any] = {
@@ -133,7 +133,7 @@ def ngrams(
 def _pads(pad_values: Any) -> tuple[str, str]:
     if pad_values is None:
         return "", ""
-    pair = pad_values if isinstance(pad_values, list | tuple) else (pad_values, pad_values)
+    pair = cast("Sequence[Any]", pad_values) if isinstance(pad_values, list | tuple) else [pad_values] * 2
     if len(pair) != 2 or not all(isinstance(text, str | bytes) for text in pair):
         raise unexpected(pad_values, "pad_values", "a string, a pair of strings, or None")
     return check_text(pair[0], "pad_values"), check_text(pair[1], "pad_values")

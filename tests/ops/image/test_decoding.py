@@ -44,7 +44,9 @@ def test_channels_are_converted() -> None:
     assert tf.io.decode_image(encoded(COLOURS, "PNG"), channels=1).shape == [13, 17, 1]
     np.testing.assert_array_equal(tf.io.decode_image(encoded(GREY, "PNG"), channels=3), np.stack([GREY] * 3, -1))
     np.testing.assert_array_equal(tf.io.decode_image(encoded(ALPHA, "PNG"), channels=3), ALPHA[..., :3])
-    np.testing.assert_array_equal(tf.io.decode_image(encoded(COLOURS, "PNG"), channels=4)[..., 3], np.full((13, 17), 255))
+    np.testing.assert_array_equal(
+        tf.io.decode_image(encoded(COLOURS, "PNG"), channels=4)[..., 3], np.full((13, 17), 255)
+    )
     for channels in (1, 3, 4):
         deep = tf.io.decode_image(encoded(DEEP, "PNG"), channels=channels, dtype=tf.uint16)
         np.testing.assert_array_equal(deep[..., 0], DEEP)

@@ -1,4 +1,4 @@
-"""LU decompositions, pseudo-inverses and eigenvectors: their products give the matrices again, and errors are TensorFlow's."""
+"""LU decompositions, pseudo-inverses and eigenvectors have the products that define them; errors are TensorFlow's."""
 
 from __future__ import annotations
 
@@ -69,7 +69,12 @@ def test_eigenvectors_are_only_stretched(shape: Any, dtype: str) -> None:
     values, vectors = tf.linalg.eig(matrices)
 
     expected = "complex64" if dtype in ("float32", "complex64") else "complex128"
-    assert (values.dtype.name, vectors.dtype.name, values.shape, vectors.shape) == (expected, expected, shape[:-1], shape)
+    assert (values.dtype.name, vectors.dtype.name, values.shape, vectors.shape) == (
+        expected,
+        expected,
+        shape[:-1],
+        shape,
+    )
     np.testing.assert_allclose(matrices @ vectors, values.numpy()[..., None, :] * vectors.numpy(), atol=1e-4)
     np.testing.assert_allclose(np.linalg.norm(vectors, axis=-2), np.ones(shape[:-1]), atol=1e-5)
     np.testing.assert_allclose(tf.linalg.eigvals(matrices), values, atol=1e-4)

@@ -28,12 +28,12 @@ def test_numbers_move_to_the_nearest_of_the_grid(bounds: tuple[float, float], bi
     points = grid(*bounds, bits, narrow)
     options: Any = {"num_bits": bits, "narrow_range": narrow}
     matrix = np.stack([NUMBERS, -NUMBERS], -1)
-    columns = [np.full(2, bound, np.float32) for bound in bounds]
+    lows, highs = (np.full(2, bound, np.float32) for bound in bounds)
 
     results = [
         tf.quantization.fake_quant_with_min_max_args(matrix, *bounds, **options),
         tf.quantization.fake_quant_with_min_max_vars(matrix, *bounds, **options),
-        tf.quantization.fake_quant_with_min_max_vars_per_channel(matrix, *columns, **options),
+        tf.quantization.fake_quant_with_min_max_vars_per_channel(matrix, lows, highs, **options),
     ]
 
     assert 0 in points
@@ -52,11 +52,11 @@ def test_gradients_pass_within_the_bounds_and_go_to_the_bounds_beyond(
     points = grid(*bounds, bits, narrow)
     matrix = np.stack([NUMBERS + 0.01, 0.01 - NUMBERS], -1)
     weights = np.random.default_rng(0).normal(size=matrix.shape).astype(np.float32)
-    inputs = [tf.constant(matrix), tf.fill([2], bounds[0]), tf.fill([2], bounds[1])]
+    numbers, lows, highs = tf.constant(matrix), tf.fill([2], bounds[0]), tf.fill([2], bounds[1])
     with tf.GradientTape() as tape:
-        tape.watch(inputs)
-        result = tf.quantization.fake_quant_with_min_max_vars_per_channel(*inputs, bits, narrow)
-    of_numbers, of_low, of_high = tape.gradient(result, inputs, weights)
+        tape.watch([numbers, lows, highs])
+        result = tf.quantization.fake_quant_with_min_max_vars_per_channel(numbers, lows, highs, bits, narrow)
+    of_numbers, of_low, of_high = tape.gradient(result, [numbers, lows, highs], weights)
 
     within = (matrix >= points[0]) & (matrix <= points[-1])
     np.testing.assert_array_equal(of_numbers, weights * within)

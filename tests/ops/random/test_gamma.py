@@ -73,7 +73,10 @@ def test_parameters_beyond_their_range_give_what_tensorflow_gives() -> None:
 
 def test_faults_are_named() -> None:
     gamma, binomial = tf.random.stateless_gamma, tf.random.stateless_binomial
-    for draw in (lambda shape, seed: gamma(shape, seed, [1.0, 2.0]), lambda shape, seed: binomial(shape, seed, [1.0, 2.0], 0.5)):
+    for draw in (
+        lambda shape, seed: gamma(shape, seed, [1.0, 2.0]),
+        lambda shape, seed: binomial(shape, seed, [1.0, 2.0], 0.5),
+    ):
         with pytest.raises(tf.errors.InvalidArgumentError, match=r"seed must have shape \[2\], not \[3\]"):
             draw([2], [1, 2, 3])
         with pytest.raises(tf.errors.InvalidArgumentError, match="must end with broadcasted shape"):

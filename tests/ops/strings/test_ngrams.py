@@ -14,12 +14,13 @@ ROWS = [["a", "b"], [], ["c"], ["d", "e", "f", "g"]]
 
 def windows(row: list[str], widths: list[int], pads: Any, most: int | None, keeps: bool) -> list[bytes]:
     found: list[str] = []
+    left, right = pads or ("", "")
     for width in widths:
         count = 0 if pads is None else width - 1 if most is None else min(most, width - 1)
-        padded = [*[pads and pads[0]] * count, *row, *[pads and pads[1]] * count]
+        padded = [*[left] * count, *row, *[right] * count]
         found += ["-".join(padded[start : start + width]) for start in range(len(padded) - width + 1)]
     if keeps and row and not found:
-        found = ["-".join([*[pads and pads[0]] * (most or 0), *row, *[pads and pads[1]] * (most or 0)])]
+        found = ["-".join([*[left] * (most or 0), *row, *[right] * (most or 0)])]
     return [text.encode() for text in found]
 
 

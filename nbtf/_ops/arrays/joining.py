@@ -324,7 +324,7 @@ def split(
 
     Raises:
       InvalidArgumentError: if the parts do not add up to the axis's length, or the axis does not exist.
-      ValueError: if `num_or_size_splits` is a scalar tensor.
+      ValueError: if `num_or_size_splits` is a scalar tensor, or a tensor of unknown length without `num`.
 
     >>> [t.numpy().tolist() for t in tf.split([1, 2, 3, 4, 5], [2, -1])]
     [[1, 2], [3, 4, 5]]
@@ -333,10 +333,10 @@ def split(
         if num_or_size_splits < 1:
             raise _no_parts(num_or_size_splits)
         return Split(value, axis=axis, num_split=num_or_size_splits, name=name)
-    count = _count_of(num_or_size_splits)
-    if not count and not num:
+    count = num or _count_of(num_or_size_splits)
+    if not count:
         raise _no_parts(0)
-    return SplitV(value, size_splits=num_or_size_splits, axis=axis, num_split=num or count, name=name)
+    return SplitV(value, size_splits=num_or_size_splits, axis=axis, num_split=count, name=name)
 
 
 def _no_parts(count: int) -> InvalidArgumentError:
@@ -344,11 +344,15 @@ def _no_parts(count: int) -> InvalidArgumentError:
 
 
 def _count_of(size_splits: Any) -> int:
-    try:
-        return len(size_splits)
-    except TypeError:
+    if isinstance(size_splits, list | tuple):
+        return len(size_splits)  # pyright: ignore[reportUnknownArgumentType]
+    shape = as_tensor(size_splits).shape
+    if shape.rank == 0:
         text = "Rank-0 tensors are not supported as the num_or_size_splits argument to split. Argument provided: "
-        raise ValueError(text + str(size_splits)) from None
+        raise ValueError(text + str(size_splits))
+    if shape.rank is None or shape[0] is None:
+        raise ValueError(f"Cannot infer argument `num` from shape {shape}.")
+    return shape[0]
 
 
 @Split.infer

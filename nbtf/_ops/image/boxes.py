@@ -24,7 +24,7 @@ def _images(image: Any) -> tuple[Tensor, Any, Any]:
     return pictures, height if lengths is None else lengths[-3], width if lengths is None else lengths[-2]
 
 
-def _whole(value: Any, argument: str) -> Any:
+def _as_length(value: Any, argument: str) -> Any:
     """Returns a length or position: an integer, or an integer tensor, whose value may be known only at run time."""
     dtype = getattr(value, "dtype", None)
     if not isinstance(dtype, DType):
@@ -67,8 +67,8 @@ def crop_to_bounding_box(
     array([3, 4, 6, 7], dtype=int32)
     """
     pictures, height, width = _images(image)
-    offset_height, offset_width = _whole(offset_height, "offset_height"), _whole(offset_width, "offset_width")
-    target_height, target_width = _whole(target_height, "target_height"), _whole(target_width, "target_width")
+    offset_height, offset_width = _as_length(offset_height, "offset_height"), _as_length(offset_width, "offset_width")
+    target_height, target_width = _as_length(target_height, "target_height"), _as_length(target_width, "target_width")
     _check(offset_width >= 0, "offset_width must be >= 0.")
     _check(offset_height >= 0, "offset_height must be >= 0.")
     _check(target_width > 0, "target_width must be > 0.")
@@ -100,8 +100,8 @@ def pad_to_bounding_box(
            [0, 0]], dtype=int32)
     """
     pictures, height, width = _images(image)
-    offset_height, offset_width = _whole(offset_height, "offset_height"), _whole(offset_width, "offset_width")
-    target_height, target_width = _whole(target_height, "target_height"), _whole(target_width, "target_width")
+    offset_height, offset_width = _as_length(offset_height, "offset_height"), _as_length(offset_width, "offset_width")
+    target_height, target_width = _as_length(target_height, "target_height"), _as_length(target_width, "target_width")
     below, right_margin = target_height - offset_height - height, target_width - offset_width - width
     _check(offset_height >= 0, "offset_height must be >= 0")
     _check(offset_width >= 0, "offset_width must be >= 0")

@@ -43,21 +43,30 @@ def DecodeImage(xp: Any, contents: Any, channels: int, dtype: DType, expand_anim
         raise InvalidArgumentError(f"`contents` must be scalar but got shape{bracketed(contents.shape)}")
     _check_channels(channels)
     content = bytes(contents[()])
-    kind = _format_of(content)
-    if channels not in _CHANNELS[kind]:
-        allowed = ", ".join(map(str, _CHANNELS[kind]))
-        raise InvalidArgumentError(f"`channels` must be one of {allowed} for {kind}, but got {channels}")
-    if kind == "PNG" and content[24:25] == b"\x10" and content[25:26] not in (b"\0", b"\4") and dtype is not uint8:
+    file_format = _format_of(content)
+    if channels not in _CHANNELS[file_format]:
+        allowed = ", ".join(map(str, _CHANNELS[file_format]))
+        raise InvalidArgumentError(f"`channels` must be one of {allowed} for {file_format}, but got {channels}")
+    if (
+        file_format == "PNG"
+        and content[24:25] == b"\x10"
+        and content[25:26] not in (b"\0", b"\4")
+        and dtype is not uint8
+    ):
         raise UnimplementedError("Pillow reads colours of 16 bits with 8 bits only: decode the image as uint8.")
     library = _pillow()
     try:
-        with library.open(BytesIO(content), formats=[kind]) as image:
-            pixels = _frames(xp, image, expand_animations) if kind == "GIF" else _pixels(xp, image, kind, channels)
+        with library.open(BytesIO(content), formats=[file_format]) as image:
+            pixels = (
+                _frames(xp, image, expand_animations)
+                if file_format == "GIF"
+                else _pixels(xp, image, file_format, channels)
+            )
     except UnimplementedError:
         raise
     except Exception as error:  # Pillow raises errors of many classes for damaged files
-        raise InvalidArgumentError(f"Invalid {kind} data, size {len(content)}: {error}") from None
-    return _scaled(xp, pixels, kind, dtype)
+        raise InvalidArgumentError(f"Invalid {file_format} data, size {len(content)}: {error}") from None
+    return _scaled(xp, pixels, file_format, dtype)
 
 
 def _check_channels(channels: int) -> None:
@@ -68,9 +77,9 @@ def _check_channels(channels: int) -> None:
 def _format_of(content: bytes) -> str:
     if not content:
         raise InvalidArgumentError("Input is empty.")
-    for signature, kind in _SIGNATURES.items():
+    for signature, file_format in _SIGNATURES.items():
         if content.startswith(signature):
-            return kind
+            return file_format
     raise InvalidArgumentError("Unknown image file format. One of JPEG, PNG, GIF, BMP required.")
 
 
@@ -81,11 +90,11 @@ def _pillow() -> Any:
         raise UnimplementedError("Decoding images requires the Pillow library: pip install pillow") from None
 
 
-def _pixels(xp: Any, image: Any, kind: str, channels: int) -> Any:
+def _pixels(xp: Any, image: Any, file_format: str, channels: int) -> Any:
     """Returns the pixels of an image, shape `[height, width, channels]`, uint8 or uint16."""
-    if kind == "JPEG" and channels == 1:
+    if file_format == "JPEG" and channels == 1:
         image.draft("L", image.size)  # the brightness is stored; a conversion would round
-    if kind == "BMP" and (image.mode == "P" or (image.info.get("compression") == 3 and channels != 3)):
+    if file_format == "BMP" and (image.mode == "P" or (image.info.get("compression") == 3 and channels != 3)):
         raise UnimplementedError("Pillow does not decode BMP files with a palette or with alpha as TensorFlow does.")
     if image.mode == "CMYK" and channels == 1:
         raise UnimplementedError("nbtf decodes JPEG files of four inks as colours only: channels=3.")
@@ -108,14 +117,14 @@ def _frames(xp: Any, image: Any, all_frames: bool) -> Any:
     return xp.stack(frames) if all_frames else frames[0]
 
 
-def _scaled(xp: Any, pixels: Any, kind: str, dtype: DType) -> Any:
+def _scaled(xp: Any, pixels: Any, file_format: str, dtype: DType) -> Any:
     """Returns pixels in the range of a dtype; as in TensorFlow, only PNG uses the whole range of uint16."""
     largest = 0xFF if pixels.dtype == xp.uint8 else 0xFFFF
     if dtype is float32:
         return pixels.astype(xp.float32) / xp.float32(largest)
     if dtype is uint8:
         return pixels if largest == 0xFF else (pixels >> 8).astype(xp.uint8)
-    return pixels.astype(xp.uint16) * xp.uint16(1 if largest == 0xFFFF else 257 if kind == "PNG" else 256)
+    return pixels.astype(xp.uint16) * xp.uint16(1 if largest == 0xFFFF else 257 if file_format == "PNG" else 256)
 
 
 @DecodeImage.infer

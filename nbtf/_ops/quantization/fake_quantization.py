@@ -1,7 +1,7 @@
 """Rounds floats to the numbers that integers of few bits can represent, as quantized models do.
 
 Source: Jacob et al., "Quantization and training of neural networks for efficient integer-arithmetic-only inference",
-arXiv:1712.05877, section 3; the order of the float32 operations is that of TensorFlow's `fake_quant_ops_functor.h`.
+arXiv:1712.05877, section 3. The float32 operations come in the order of `fake_quant_ops_functor.h` of TensorFlow.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ def _steps(xp: Any, low: Any, high: Any, num_bits: int, narrow_range: bool) -> _
     low, high = xp.asarray(low, xp.float32), xp.asarray(high, xp.float32)
     width, per_unit = (high - low) / (last - first), (last - first) / (high - low)
     position = first - low / width
-    whole = xp.floor(position)
-    zero = xp.clip(whole + (position - whole >= xp.float32(0.5)), first, last)
+    below = xp.floor(position)
+    zero = xp.clip(below + (position - below >= xp.float32(0.5)), first, last)
     return _Steps((first - zero) * width, (last - zero) * width, width, per_unit)
 
 

@@ -91,3 +91,14 @@ def test_faults_of_eig_are_named() -> None:
         for wrong in (np.nan, np.inf):
             with pytest.raises(tf.errors.InvalidArgumentError, match="not successful"):
                 decompose([[1.0, wrong], [0.0, 1.0]])
+
+
+@pytest.mark.parametrize("traced", [False, True])
+def test_diagonals_of_bools_are_padded_with_false(traced: bool) -> None:
+    def both() -> tuple[Any, Any]:
+        return tf.linalg.diag(tf.constant([True, True])), tf.linalg.diag_part(tf.ones([2, 3], tf.bool), k=(0, 2))
+
+    matrix, diagonals = (tf.function(both) if traced else both)()
+
+    assert matrix.numpy().tolist() == [[True, False], [False, True]]
+    assert diagonals.numpy().tolist() == [[False, True], [True, True], [True, True]]

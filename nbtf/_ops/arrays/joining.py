@@ -200,7 +200,7 @@ def packed(values: Sequence[Any], dtype: DType | None = None) -> Tensor:
 
 
 def _in_dtype(item: Any, dtype: DType) -> Any:
-    holds_tensors = isinstance(item, list | tuple) or hasattr(item, "__tf_tensor__") or isinstance(item, Tensor)
+    holds_tensors = item.__class__ in (list, tuple, Tensor) or hasattr(item, "__tf_tensor__")
     return cast(item, dtype) if holds_tensors else as_tensor(item, dtype)
 
 

@@ -9,7 +9,7 @@ from typing import Any
 from nbtf._devices.base import Spec
 from nbtf._ops.image.values import convert_image_dtype
 from nbtf._ops.op import no_gradient, op
-from nbtf._ops.specs import bracketed
+from nbtf._ops.specs import Dims, bracketed
 from nbtf._runtime.arguments import check_whole
 from nbtf._runtime.tensor import Tensor
 from nbtf._types import DType, DTypeLike, TensorLike, as_dtype, float32, uint8, uint16
@@ -37,7 +37,17 @@ def _as_decoded(value: Any) -> DType:
     return dtype
 
 
-@op("string -> dtype", plain={"dtype": _as_decoded, "channels": int}, data_dependent=True, cpu_only=True)
+def _decoded_partly(contents: Any, channels: int, dtype: Any, expand_animations: bool) -> Dims:
+    return None if expand_animations else (None, None, channels or None)
+
+
+@op(
+    "string -> dtype",
+    plain={"dtype": _as_decoded, "channels": int},
+    data_dependent=True,
+    cpu_only=True,
+    partly=_decoded_partly,
+)
 def DecodeImage(xp: Any, contents: Any, channels: int, dtype: DType, expand_animations: bool) -> Any:
     if contents.ndim:
         raise InvalidArgumentError(f"`contents` must be scalar but got shape{bracketed(contents.shape)}")

@@ -95,9 +95,11 @@ def _(inputs: Spec, min: float, max: float, num_bits: int, narrow_range: bool) -
 
 
 @FakeQuantWithMinMaxArgsGradient.infer
-def _(gradients: Spec, inputs: Spec, **attrs: Any) -> Spec:
+def _(gradients: Spec, inputs: Spec, min: float, max: float, num_bits: int, narrow_range: bool) -> Spec:
     _check_equal(gradients.shape, inputs.shape)
-    return FakeQuantWithMinMaxArgs.specs([inputs], attrs)[0]  # pyright: ignore[reportOptionalSubscript]
+    _check_order(min, max)
+    _check_bits(num_bits)
+    return inputs
 
 
 @FakeQuantWithMinMaxArgs.gradient

@@ -197,7 +197,7 @@ def stateless_gamma(
       InvalidArgumentError: if `seed` is not two integers, a length is negative, or `shape` does not fit the parameters.
 
     >>> tf.random.stateless_gamma([4], seed=[1, 2], alpha=1.0).numpy().round(3)
-    array([1.834, 0.107, 1.163, 0.601], dtype=float32)
+    array([3.499, 1.719, 2.249, 1.894], dtype=float32)
     """
     result_dtype = as_dtype(dtype)
     shapes = as_tensor(alpha, result_dtype)

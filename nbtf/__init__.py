@@ -130,6 +130,7 @@ if _typing.TYPE_CHECKING:  # loaded on first use; listed here for editors and ty
     from nbtf import nest as nest
     from nbtf import nn as nn
     from nbtf import notebook as notebook
+    from nbtf import quantization as quantization
     from nbtf import ragged as ragged
     from nbtf import random as random
     from nbtf import raw_ops as raw_ops
@@ -278,8 +279,8 @@ newaxis = None
 _LOADED_ON_FIRST_USE = frozenset(
     (
         "autodiff autograph bitwise compat config data debugging distribute dtypes experimental image io keras linalg "
-        "lookup math nest nn notebook ragged random raw_ops runtime saved_model sets signal sparse strings summary "
-        "sysconfig test train version"
+        "lookup math nest nn notebook quantization ragged random raw_ops runtime saved_model sets signal sparse "
+        "strings summary sysconfig test train version"
     ).split()
 )
 """Namespaces that `import nbtf` does not load, so that it costs little more than `import numpy`."""

@@ -125,9 +125,8 @@ _INSTEAD = {
     "saved_model.tag_constants saved_model.signature_constants saved_model.utils saved_model.signature_def_utils "
     "saved_model.build_signature_def saved_model.predict_signature_def saved_model.build_tensor_info TensorInfo",
     _PICTURES: "image.resize_images image.resize_bilinear image.resize_nearest_neighbor "
-    "image.decode_jpeg image.decode_png image.decode_image image.encode_jpeg image.encode_png "
-    "image.random_flip_left_right image.per_image_standardization image.random_brightness "
-    "image.random_contrast image.resize_image_with_crop_or_pad "
+    "image.decode_jpeg image.decode_png image.encode_jpeg image.encode_png "
+    "image.random_flip_left_right image.per_image_standardization image.resize_image_with_crop_or_pad "
     "image.random_crop",
     _SPARSE: "SparseConditionalAccumulator SparseTensorValue sparse_add sparse_concat sparse_fill_empty_rows "
     "sparse_mask sparse_merge sparse_placeholder sparse_reduce_sum sparse_reshape sparse_retain sparse_segment_mean "

@@ -15,8 +15,17 @@ from nbtf._ops.image.colors import hsv_to_rgb as hsv_to_rgb
 from nbtf._ops.image.colors import rgb_to_hsv as rgb_to_hsv
 from nbtf._ops.image.contrast import adjust_contrast as adjust_contrast
 from nbtf._ops.image.crops import crop_and_resize as crop_and_resize
+from nbtf._ops.image.decoding import decode_image as decode_image
 from nbtf._ops.image.patches import extract_patches as extract_patches
 from nbtf._ops.image.patches import sobel_edges as sobel_edges
+from nbtf._ops.image.random_adjustments import random_brightness as random_brightness
+from nbtf._ops.image.random_adjustments import random_contrast as random_contrast
+from nbtf._ops.image.random_adjustments import random_hue as random_hue
+from nbtf._ops.image.random_adjustments import random_saturation as random_saturation
+from nbtf._ops.image.random_adjustments import stateless_random_brightness as stateless_random_brightness
+from nbtf._ops.image.random_adjustments import stateless_random_contrast as stateless_random_contrast
+from nbtf._ops.image.random_adjustments import stateless_random_hue as stateless_random_hue
+from nbtf._ops.image.random_adjustments import stateless_random_saturation as stateless_random_saturation
 from nbtf._ops.image.resizing import ResizeMethod as ResizeMethod
 from nbtf._ops.image.resizing import resize as resize
 from nbtf._ops.image.values import adjust_brightness as adjust_brightness

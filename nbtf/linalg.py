@@ -16,6 +16,8 @@ from nbtf._ops.linalg.diagonals import set_diag as set_diag
 from nbtf._ops.linalg.diagonals import tensor_diag as tensor_diag
 from nbtf._ops.linalg.diagonals import tensor_diag_part as tensor_diag_part
 from nbtf._ops.linalg.diagonals import trace as trace
+from nbtf._ops.linalg.eigenvalues import eig as eig
+from nbtf._ops.linalg.eigenvalues import eigvals as eigvals
 from nbtf._ops.linalg.einsum import einsum as einsum
 from nbtf._ops.linalg.einsum import tensordot as tensordot
 from nbtf._ops.linalg.eye import eye as eye

@@ -21,6 +21,7 @@ from nbtf._ops.nn import (
 )
 from nbtf._ops.op import Op
 from nbtf._ops.ragged_and_sparse import sparse_arithmetic, sparse_rows
+from nbtf._ops.random import gamma
 from nbtf._public import public_names as _public_names
 from nbtf._types import int32
 
@@ -116,6 +117,7 @@ MaxPoolGradGrad: Callable[..., Any] = _door(pooling.MaxPoolGradGrad, _OF_WINDOWS
 MaxPool3DGrad: Callable[..., Any] = _door(pooling_3d.MaxPool3DGrad, _OF_WINDOWS, data_format="NDHWC")
 MaxPool3DGradGrad: Callable[..., Any] = _door(pooling_3d.MaxPool3DGradGrad, _OF_WINDOWS, data_format="NDHWC")
 MirrorPadGrad: Callable[..., Any] = _door(padding.MirrorPadGrad, "input paddings mode")
+RandomGammaGrad: Callable[..., Any] = _door(gamma.RandomGammaGrad, "alpha sample")
 Rank: Callable[..., Any] = _door(shapes.Rank, "input")
 ReluGrad: Callable[..., Any] = _door(activations.ReluGrad, "gradients features")
 ResizeBicubicGrad: Callable[..., Any] = _door(

@@ -8,6 +8,7 @@ from nbtf._ops.strings.hashes import to_hash_bucket_fast as to_hash_bucket_fast
 from nbtf._ops.strings.hashes import to_hash_bucket_strong as to_hash_bucket_strong
 from nbtf._ops.strings.joining import join as join
 from nbtf._ops.strings.joining import reduce_join as reduce_join
+from nbtf._ops.strings.ngrams import ngrams as ngrams
 from nbtf._ops.strings.splitting import bytes_split as bytes_split
 from nbtf._ops.strings.splitting import split as split
 from nbtf._ops.strings.texts import as_string as as_string

@@ -59,6 +59,8 @@ class Trial:
     """Whether observers receive no events from the scope."""
     is_trial = True
     """Whether only shapes and dtypes of results matter; what the function adds to other objects is discarded."""
+    building_function = False
+    """Whether ops become nodes of a function."""
 
     def __init__(self) -> None:
         """Starts with its own random numbers, and keeps the device requested outside."""
@@ -66,6 +68,10 @@ class Trial:
         self.seeds = Seeds()
         self._values: dict[int, tuple[Any, Buffer]] = {}
         self._handles: list[Any] = []
+
+    def control_dependencies(self, control_inputs: Any) -> AbstractContextManager[None]:
+        """Returns a block without effect: ops run in order, so all that an op could wait for has run."""
+        return nullcontext()
 
     def add(self, op: Op, inputs: Any, attrs: dict[str, Any], name: str | None = None) -> Any:
         """Runs an op; variables keep their values outside the trial."""

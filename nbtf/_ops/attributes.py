@@ -90,7 +90,12 @@ def as_ints(value: Any) -> tuple[int, ...]:
         return (plain.__index__(),)
     if isinstance(plain, str | bytes) or not hasattr(plain, "__iter__"):
         raise TypeError(f"expected integers, got {plain!r}")
-    return tuple([as_int(item) for item in plain])
+    return tuple([_as_element(item) for item in plain])
+
+
+def _as_element(item: Any) -> int:
+    """Returns an element of a list as an integer; as in TensorFlow, a tensor in a list is cast to the list's dtype."""
+    return int(item) if item.__class__ is Tensor and item.dtype.is_floating and not item._array.shape else as_int(item)
 
 
 def _has_value(value: Any) -> bool:

@@ -22,7 +22,7 @@ _WITHOUT_KERNEL = frozenset({"Diag", "DiagPart", "LRN", "LRNGrad", "MatrixTriang
 
 _NOT_DECLARED = frozenset(
     {"AdjustContrastv2", "AdjustHue", "AdjustSaturation", "CropAndResize", "CropAndResizeGradBoxes"}
-    | {"StatefulRandomBinomial"}
+    | {"StatefulRandomBinomial", "StatelessRandomBinomial", "StatelessRandomGammaV3"}
 )
 """Declared for float16 only. Source: TensorFlow 2.21's op definitions; all other ops with float16 have bfloat16."""
 

@@ -64,7 +64,7 @@ class NotYetError(ValueError):
 class Packer:
     """The function that packs a list of tensors; its op sets it, because that op is on a floor above this one."""
 
-    pack: Callable[[Any], Tensor]
+    pack: Callable[[Any, DType | None], Tensor]
 
 
 def as_tensor(value: Any, dtype: DType | None = None) -> Tensor:
@@ -137,7 +137,7 @@ def list_as_tensor(value: Any, dtype: DType | None) -> Tensor:
             except (ArithmeticError, ValueError, RuntimeWarning):
                 pass  # below, the list is read as int64 or raises a clear error
     if not types <= PLAIN and _dtype_of_tensor_in(value) is not None:
-        return as_tensor(Packer.pack(value), dtype)
+        return Packer.pack(value, dtype)
     return constant_of(*list_as_array(value, types, dtype))
 
 

@@ -41,7 +41,7 @@ class Dataset(Transformations):
     [30]
     """
 
-    __slots__ = ()
+    __slots__ = ("__dict__",)  # programs set attributes of datasets, as Keras does with `class_names`
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Dataset:
         """Raises an error: datasets are created by the methods of the class."""

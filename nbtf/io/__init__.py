@@ -3,6 +3,7 @@
 from typing import NoReturn
 
 from nbtf import _missing
+from nbtf._ops.image.decoding import decode_image as decode_image
 from nbtf._ops.io.csv import decode_csv as decode_csv
 from nbtf._ops.io.encodings import decode_base64 as decode_base64
 from nbtf._ops.io.encodings import encode_base64 as encode_base64
@@ -31,6 +32,7 @@ __all__ = [
     "VarLenFeature",
     "decode_base64",
     "decode_csv",
+    "decode_image",
     "decode_raw",
     "encode_base64",
     "gfile",

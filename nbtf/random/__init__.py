@@ -1,7 +1,9 @@
 """`tf.random`: random numbers that depend only on a seed."""
 
+from nbtf._ops.random.binomial import stateless_binomial as stateless_binomial
 from nbtf._ops.random.categorical import categorical as categorical
 from nbtf._ops.random.categorical import stateless_categorical as stateless_categorical
+from nbtf._ops.random.gamma import stateless_gamma as stateless_gamma
 from nbtf._ops.random.generator import Generator as Generator
 from nbtf._ops.random.generator import get_global_generator as get_global_generator
 from nbtf._ops.random.generator import set_global_generator as set_global_generator

@@ -142,3 +142,12 @@ def test_an_input_signature_may_describe_a_dataset() -> None:
 
     assert (3, 10) == (int(total(tf.data.Dataset.range(3))), int(total(tf.data.Dataset.range(5))))
     assert tf.data.Dataset.range(3)._type_spec.is_compatible_with(tf.data.Dataset.range(5))
+
+
+def test_programs_may_set_attributes_of_a_dataset() -> None:
+    dataset: Any = tf.data.Dataset.range(3)
+    dataset.class_names = ["a", "b"]
+
+    assert dataset.class_names == ["a", "b"]
+    with pytest.raises(AttributeError, match="no attribute 'class_names'"):
+        _ = dataset.batch(2).class_names  # it belongs to one dataset

@@ -292,9 +292,18 @@ def gradients_are_as_differences_say(sample: Sample, lane: bool) -> None:
 COARSE = {"CropAndResize", "ImageProjectiveTransformV3", "ResizeBilinear", "ResizeBicubic", "ScaleAndTranslate"}
 """Ops that compute in float32, or take it: `tests/ops/image` compares their gradients with TensorFlow's."""
 
+NOT_SLOPES = {
+    "FakeQuantWithMinMaxArgs",
+    "FakeQuantWithMinMaxVars",
+    "FakeQuantWithMinMaxVarsPerChannel",
+    "StatelessRandomGammaV3",
+}
+"""Ops whose gradient is not the slope of their result: it passes through rounding, or moves quantiles. Separate tests
+compare it with formulas."""
+
 
 def test_every_gradient_is_compared_with_differences() -> None:
-    types = {type for type in TYPES if OPS[type].has_gradient and type not in COARSE}
+    types = {type for type in TYPES if OPS[type].has_gradient and type not in COARSE | NOT_SLOPES}
     compared = {sample.op for sample in SAMPLES if sample.differentiable}
 
     assert set() == types - compared, "no sample of these has `differentiable=[0]` or other numbers of inputs"

@@ -363,3 +363,24 @@ def test_first_constants_of_many_threads_agree_on_the_device() -> None:
         thread.join()
 
     assert [CURRENT.context.host] * 8 == [x._device for x in made]
+
+
+@pytest.mark.parametrize("traced", [False, True])
+def test_tensors_in_a_list_take_the_dtype_that_is_asked_for(traced: bool) -> None:
+    whole, broken = tf.constant(3), tf.constant(3.5)
+
+    def convert() -> list[tf.Tensor]:
+        return [
+            tf.convert_to_tensor((whole, 2), tf.float32),
+            tf.convert_to_tensor([broken, whole], tf.int32),
+            tf.convert_to_tensor([[whole, 2], [1, broken]], tf.float64),
+            tf.reshape(tf.zeros(9), (broken, 3, 1)),
+        ]
+
+    found = (tf.function(convert) if traced else convert)()
+
+    assert [x.dtype for x in found[:3]] == [tf.float32, tf.int32, tf.float64]
+    assert [x.numpy().tolist() for x in found[:3]] == [[3, 2], [3, 3], [[3, 2], [1, 3.5]]]
+    assert found[3].shape == [3, 3, 1]
+    with pytest.raises(ValueError, match="requested dtype float32"):
+        tf.convert_to_tensor(whole, tf.float32)

@@ -41,6 +41,7 @@ ALLOWED = {
     ("nbtf/_cluster/processes.py", "os.open"): "opens the null device for writing",
     ("nbtf/keras/datasets/fashion_mnist.py", "gzip.open"): "gets an open file",
     ("nbtf/cli/checking/pictures.py", "open"): "gets bytes",
+    ("nbtf/_ops/image/decoding.py", "library.open"): "gets bytes",
     ("nbtf/cli/own_wheel.py", "zipfile.ZipFile"): "writes a draft",
     ("nbtf/_install.py", "open"): _OWN,
     ("nbtf/cli/own_wheel.py", "path.read_bytes"): _OWN,

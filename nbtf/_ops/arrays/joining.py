@@ -12,6 +12,7 @@ from nbtf._devices.base import Spec
 from nbtf._ops.arrays.broadcasting import broadcast_to
 from nbtf._ops.arrays.identity import identity
 from nbtf._ops.attributes import HostInput, KnownInput, as_int, as_ints, of_integers
+from nbtf._ops.math.arithmetic import cast
 from nbtf._ops.op import Gradients, op
 from nbtf._ops.specs import (
     UNKNOWN,
@@ -27,7 +28,7 @@ from nbtf._runtime.arguments import check_whole
 from nbtf._runtime.conversion import Packer, as_tensor
 from nbtf._runtime.tape import Call
 from nbtf._runtime.tensor import Tensor
-from nbtf._types import ALL, TensorLike, int32
+from nbtf._types import ALL, DType, TensorLike, int32
 from nbtf.errors import InvalidArgumentError
 
 
@@ -192,9 +193,15 @@ def _(call: Call, grad: Tensor) -> Gradients:
     return [pieces]
 
 
-def packed(values: Sequence[Any]) -> Tensor:
-    """Returns a list that contains tensors as one tensor; used by conversions."""
-    return Pack(list(values), axis=0, name="packed")
+def packed(values: Sequence[Any], dtype: DType | None = None) -> Tensor:
+    """Returns a list that contains tensors as one tensor, whose dtype they take; used by conversions."""
+    items = list(values) if dtype is None else [_in_dtype(item, dtype) for item in values]
+    return Pack(items, axis=0, name="packed")
+
+
+def _in_dtype(item: Any, dtype: DType) -> Any:
+    holds_tensors = item.__class__ in (list, tuple, Tensor) or hasattr(item, "__tf_tensor__")
+    return cast(item, dtype) if holds_tensors else as_tensor(item, dtype)
 
 
 Packer.pack = packed
@@ -317,7 +324,7 @@ def split(
 
     Raises:
       InvalidArgumentError: if the parts do not add up to the axis's length, or the axis does not exist.
-      ValueError: if `num_or_size_splits` is a scalar tensor.
+      ValueError: if `num_or_size_splits` is a scalar tensor, or a tensor of unknown length without `num`.
 
     >>> [t.numpy().tolist() for t in tf.split([1, 2, 3, 4, 5], [2, -1])]
     [[1, 2], [3, 4, 5]]
@@ -326,10 +333,10 @@ def split(
         if num_or_size_splits < 1:
             raise _no_parts(num_or_size_splits)
         return Split(value, axis=axis, num_split=num_or_size_splits, name=name)
-    count = _count_of(num_or_size_splits)
-    if not count and not num:
+    count = num or _count_of(num_or_size_splits)
+    if not count:
         raise _no_parts(0)
-    return SplitV(value, size_splits=num_or_size_splits, axis=axis, num_split=num or count, name=name)
+    return SplitV(value, size_splits=num_or_size_splits, axis=axis, num_split=count, name=name)
 
 
 def _no_parts(count: int) -> InvalidArgumentError:
@@ -337,11 +344,15 @@ def _no_parts(count: int) -> InvalidArgumentError:
 
 
 def _count_of(size_splits: Any) -> int:
-    try:
-        return len(size_splits)
-    except TypeError:
+    if isinstance(size_splits, list | tuple):
+        return len(size_splits)  # pyright: ignore[reportUnknownArgumentType]
+    shape = as_tensor(size_splits).shape
+    if shape.rank == 0:
         text = "Rank-0 tensors are not supported as the num_or_size_splits argument to split. Argument provided: "
-        raise ValueError(text + str(size_splits)) from None
+        raise ValueError(text + str(size_splits))
+    if shape.rank is None or shape[0] is None:
+        raise ValueError(f"Cannot infer argument `num` from shape {shape}.")
+    return shape[0]
 
 
 @Split.infer

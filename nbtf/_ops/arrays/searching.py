@@ -39,7 +39,7 @@ def _distinct(xp: Any, x: Any, out_idx: Any) -> tuple[Any, Any, Any]:
     """Returns the unique values in order of appearance, each element's index among them, and their counts."""
     if x.ndim != 1:
         raise InvalidArgumentError("unique expects a 1D vector.")
-    values, first, inverse, counts = xp.unique(x, return_index=True, return_inverse=True, return_counts=True)
+    values, first, inverse, counts = xp.unique(x, True, True, True, equal_nan=False)
     order = xp.argsort(first)
     rank = xp.empty(order.shape, out_idx.np_dtype)
     rank[order] = xp.arange(order.size, dtype=out_idx.np_dtype)

@@ -36,7 +36,7 @@ def _distinct(xp: Any, x: Any, axis: Any, out_idx: Any) -> tuple[Any, Any, Any]:
         flat = rows if rows.ndim == 1 else xp.zeros(count, xp.int64)
     else:
         flat = _numbered(xp, rows.reshape(count, -1))
-    _, first, inverse, counts = xp.unique(flat, return_index=True, return_inverse=True, return_counts=True)
+    _, first, inverse, counts = xp.unique(flat, True, True, True, equal_nan=False)
     order = xp.argsort(first)
     rank = xp.empty(order.shape, out_idx.np_dtype)
     rank[order] = xp.arange(order.size, dtype=out_idx.np_dtype)
@@ -48,7 +48,7 @@ def _numbered(xp: Any, rows: Any) -> Any:
     """Returns a number for each row, the same for equal rows."""
     numbers = xp.zeros(len(rows), xp.int64)
     for column in range(rows.shape[1]):
-        _, inverse = xp.unique(rows[:, column], return_inverse=True)
+        _, inverse = xp.unique(rows[:, column], return_inverse=True, equal_nan=False)
         pairs = numbers * len(rows) + inverse.reshape(len(rows))
         _, numbers = xp.unique(pairs, return_inverse=True)
         numbers = numbers.reshape(len(rows))

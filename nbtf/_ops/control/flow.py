@@ -234,9 +234,9 @@ def while_loop(
     while (remaining is None or remaining > 0) and cond(*loop_vars):
         next_vars = body(*loop_vars)
         assert_same_structure(list(loop_vars), list(next_vars))
-        loop_vars = map_structure(_as_loop_var, next_vars)
+        loop_vars = next_vars
         remaining = None if remaining is None else remaining - 1
-    return loop_vars
+    return map_structure(_as_loop_var, loop_vars)
 
 
 def _as_loop_var(value: Any) -> Any:

@@ -9,6 +9,7 @@ from nbtf._ops.arrays.shapes import transpose as exchanged
 from nbtf._ops.arrays.slicing import reverse
 from nbtf._ops.attributes import as_int
 from nbtf._ops.math.arithmetic import cast
+from nbtf._runtime.arguments import check_number
 from nbtf._runtime.conversion import as_tensor
 from nbtf._runtime.tensor import Tensor
 from nbtf._types import TensorLike, float64, int32
@@ -99,12 +100,13 @@ def central_crop(image: TensorLike, central_fraction: Any) -> Tensor:
       central_fraction: the fraction of height and width to keep, above 0 and up to 1.
 
     Raises:
+      TypeError: if `central_fraction` is not a number.
       ValueError: if `central_fraction` is out of range, or `image` does not have 3 or 4 axes.
 
     >>> tf.image.central_crop(tf.reshape(tf.range(16), [4, 4, 1]), 0.5).numpy().ravel()
     array([ 5,  6,  9, 10], dtype=int32)
     """
-    fraction = float(central_fraction)
+    fraction = float(check_number(central_fraction, "central_fraction"))
     if not 0.0 < fraction <= 1.0:
         raise ValueError("central_fraction must be within (0, 1]")
     if fraction == 1.0:

@@ -7,9 +7,10 @@ from typing import Any
 from nbtf._ops.arrays.padding import pad
 from nbtf._ops.arrays.shapes import shape as shape_of
 from nbtf._ops.image.resizing import ResizeMethod, resize
+from nbtf._runtime.arguments import check_whole, unexpected
 from nbtf._runtime.conversion import as_tensor
 from nbtf._runtime.tensor import Tensor
-from nbtf._types import TensorLike
+from nbtf._types import DType, TensorLike
 
 
 def _images(image: Any) -> tuple[Tensor, Any, Any]:
@@ -21,6 +22,23 @@ def _images(image: Any) -> tuple[Tensor, Any, Any]:
     height, width = pictures.shape.as_list()[-3:-1]
     lengths = None if None not in (height, width) else shape_of(pictures)
     return pictures, height if lengths is None else lengths[-3], width if lengths is None else lengths[-2]
+
+
+def _as_length(value: Any, argument: str) -> Any:
+    """Returns a length or position: an integer, or an integer tensor, whose value may be known only at run time."""
+    dtype = getattr(value, "dtype", None)
+    if not isinstance(dtype, DType):
+        return check_whole(value, argument)
+    if not dtype.is_integer:
+        raise unexpected(value, argument, "an integer")
+    return value
+
+
+def _target(value: Any, argument: str) -> int:
+    """Returns the height or width of a result."""
+    length = check_whole(value, argument)
+    _check(length > 0, f"{argument} must be > 0.")
+    return length
 
 
 def _check(holds: Any, text: str) -> None:
@@ -42,12 +60,15 @@ def crop_to_bounding_box(
       target_width: number of columns, at least 1.
 
     Raises:
+      TypeError: if a length or position is not an integer.
       ValueError: if the box is not inside the images, or `image` does not have 3 or 4 axes.
 
     >>> tf.image.crop_to_bounding_box(tf.reshape(tf.range(9), [3, 3, 1]), 1, 0, 2, 2).numpy().ravel()
     array([3, 4, 6, 7], dtype=int32)
     """
     pictures, height, width = _images(image)
+    offset_height, offset_width = _as_length(offset_height, "offset_height"), _as_length(offset_width, "offset_width")
+    target_height, target_width = _as_length(target_height, "target_height"), _as_length(target_width, "target_width")
     _check(offset_width >= 0, "offset_width must be >= 0.")
     _check(offset_height >= 0, "offset_height must be >= 0.")
     _check(target_width > 0, "target_width must be > 0.")
@@ -71,6 +92,7 @@ def pad_to_bounding_box(
       target_width: the width of the result.
 
     Raises:
+      TypeError: if a length or position is not an integer.
       ValueError: if the images do not fit into the result, or `image` does not have 3 or 4 axes.
 
     >>> tf.image.pad_to_bounding_box([[[5]]], 0, 1, 2, 2).numpy()[..., 0]
@@ -78,6 +100,8 @@ def pad_to_bounding_box(
            [0, 0]], dtype=int32)
     """
     pictures, height, width = _images(image)
+    offset_height, offset_width = _as_length(offset_height, "offset_height"), _as_length(offset_width, "offset_width")
+    target_height, target_width = _as_length(target_height, "target_height"), _as_length(target_width, "target_width")
     below, right_margin = target_height - offset_height - height, target_width - offset_width - width
     _check(offset_height >= 0, "offset_height must be >= 0")
     _check(offset_width >= 0, "offset_width must be >= 0")
@@ -96,13 +120,13 @@ def resize_with_crop_or_pad(image: TensorLike, target_height: int, target_width:
       target_width: the width of the result, at least 1.
 
     Raises:
+      TypeError: if a length or position is not an integer.
       ValueError: if a target is not positive, or `image` does not have 3 or 4 axes.
 
     >>> tf.image.resize_with_crop_or_pad(tf.reshape(tf.range(3), [1, 3, 1]), 3, 1).numpy().ravel()
     array([0, 1, 0], dtype=int32)
     """
-    _check(target_width > 0, "target_width must be > 0.")
-    _check(target_height > 0, "target_height must be > 0.")
+    target_height, target_width = _target(target_height, "target_height"), _target(target_width, "target_width")
     pictures, height, width = _images(image)
     if not isinstance(height, int) or not isinstance(width, int):
         raise ValueError(f"The images' height and width must be known. Received: image.shape={pictures.shape}")
@@ -131,13 +155,13 @@ def resize_with_pad(
       antialias: whether to apply a filter when downscaling; False by default.
 
     Raises:
+      TypeError: if a length or position is not an integer.
       ValueError: if a target is not positive, or `image` does not have 3 or 4 axes.
 
     >>> tf.image.resize_with_pad(tf.ones([2, 4, 1]), 2, 2).numpy().ravel()
     array([1., 1., 0., 0.], dtype=float32)
     """
-    _check(target_width > 0, "target_width must be > 0.")
-    _check(target_height > 0, "target_height must be > 0.")
+    target_height, target_width = _target(target_height, "target_height"), _target(target_width, "target_width")
     pictures, height, width = _images(image)
     if not isinstance(height, int) or not isinstance(width, int):
         raise ValueError(f"The images' height and width must be known. Received: image.shape={pictures.shape}")

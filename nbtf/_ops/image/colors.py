@@ -17,6 +17,7 @@ from nbtf._ops.reductions.extreme_indices import argmax, argmin
 from nbtf._ops.reductions.means_and_extremes import reduce_max, reduce_min
 from nbtf._ops.reductions.sums import reduce_sum
 from nbtf._ops.specs import bracketed, like_first
+from nbtf._runtime.arguments import check_number
 from nbtf._runtime.conversion import as_tensor
 from nbtf._runtime.tape import Call
 from nbtf._runtime.tensor import Tensor
@@ -225,13 +226,14 @@ def adjust_hue(image: TensorLike, delta: Any, name: str | None = None) -> Tensor
 
     Raises:
       AttributeError: if the dtype is neither floating-point nor integer.
+      TypeError: if `delta` is not a number.
       ValueError: if `delta` is not from -1 to 1.
       InvalidArgumentError: if `image` has fewer than three axes, or its last axis is not of length 3.
 
     >>> tf.image.adjust_hue([[[1.0, 0.0, 0.0]]], 0.5).numpy().ravel()
     array([0., 1., 1.], dtype=float32)
     """
-    if executing_eagerly() and (delta < -1 or delta > 1):
+    if executing_eagerly() and (check_number(delta, "delta") < -1 or delta > 1):
         raise ValueError("delta must be in the interval [-1, 1]")
     return _in_floats(AdjustHue, image, delta, name)
 

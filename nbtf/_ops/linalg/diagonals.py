@@ -35,6 +35,11 @@ def as_range(k: Any) -> tuple[int, int]:
     return numbers[0], numbers[-1]
 
 
+def _padding_of(elements: Any, padding_value: Any) -> Any:
+    """Returns the value that pads elements; as in TensorFlow, it may be a number if they are bools."""
+    return bool(padding_value) if getattr(elements, "dtype", None) == "bool" else padding_value
+
+
 def as_number(value: Any) -> Any:
     """Returns a padding value as a Python number."""
     return value.numpy() if isinstance(value, Tensor) else value
@@ -85,6 +90,7 @@ def diag(
     array([[1, 0],
            [0, 2]], dtype=int32)
     """
+    padding_value = _padding_of(diagonal, padding_value)
     return MatrixDiagV3(
         diagonal, k=k, num_rows=num_rows, num_cols=num_cols, padding_value=padding_value, align=align, name=name
     )
@@ -160,6 +166,7 @@ def diag_part(
     >>> tf.linalg.diag_part([[1, 2], [3, 4]]).numpy()
     array([1, 4], dtype=int32)
     """
+    padding_value = _padding_of(input, padding_value)
     return MatrixDiagPartV3(input, k=k, padding_value=padding_value, align=align, name=name)
 
 

@@ -9,6 +9,7 @@ from nbtf._devices.base import Spec
 from nbtf._ops.arrays.broadcasting import reshape
 from nbtf._ops.arrays.coordinates import scatter_nd
 from nbtf._ops.arrays.ranges import range as range_
+from nbtf._ops.arrays.shapes import shape as shape_of
 from nbtf._ops.arrays.shapes import transpose
 from nbtf._ops.attributes import as_int
 from nbtf._ops.math.arithmetic import add, cast, multiply, negative, subtract
@@ -197,11 +198,14 @@ def _ordered(tensor: Tensor, axis: int) -> Largest:
     if not -rank <= check_whole(axis, "axis") < rank:
         raise InvalidArgumentError(f"slice index {axis} of dimension 0 out of bounds.")
     position = axis % rank
+    length: Any = tensor.shape[position]
+    if length is None:  # known only at run time
+        length = shape_of(tensor)[position]
     if position == rank - 1:
-        return top_k(tensor, tensor.shape[-1])
+        return top_k(tensor, length)
     order = list(range(rank))
     order[position], order[-1] = order[-1], order[position]
-    tops = top_k(transpose(tensor, order), tensor.shape[position])
+    tops = top_k(transpose(tensor, order), length)
     return Largest(transpose(tops.values, order), transpose(tops.indices, order))
 
 

@@ -8,19 +8,28 @@ follows `stateful_random_binomial_op` (`random_binomial_op.cc`).
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from nbtf._devices.base import Spec
+from nbtf._ops.attributes import HostInput
+from nbtf._ops.math.arithmetic import preferring
 from nbtf._ops.op import no_gradient, op
 from nbtf._ops.random import philox
 from nbtf._ops.random.arguments import as_vector, count_of, drawn_spec
+from nbtf._ops.random.stateless import check_seed, key_and_counter
 from nbtf._ops.specs import as_asked, broadcast_shapes, may_be_equal
-from nbtf._types import DType, as_dtype, float16, float32, float64, int32, int64
+from nbtf._runtime.tensor import Tensor
+from nbtf._types import DType, DTypeLike, TensorLike, as_dtype, float16, float32, float64, int32, int64
 from nbtf.errors import InvalidArgumentError
 
-INVERSION_BELOW = 10
-"""Expected successes below which the geometric method is used."""
+REJECTION_FROM = 10
+"""Expected rarer outcomes from which numbers are drawn by rejection; below, by the gaps between them."""
+
+RESERVED_FOR_GAPS = 42
+"""Counters that TensorFlow reserves for a number that is drawn by gaps."""
+
+_Draw = Callable[[float, float, Iterator[float]], float]
 
 _TAILS = (
     0.0810614667953272,
@@ -37,38 +46,118 @@ _TAILS = (
 """The error of Stirling's formula for 0 to 9; Hörmann, section 4."""
 
 
+_COUNTED = frozenset({float16, float32, float64, int32, int64})
+
+
+def _as_counted(value: Any) -> DType:
+    dtype = as_dtype(value)
+    if dtype not in _COUNTED:
+        raise InvalidArgumentError(
+            f"Value for attr 'dtype' of {dtype.c_name} is not in the list of allowed values: half, float, double, "
+            "int32, int64"
+        )
+    return dtype
+
+
+def _drawn(xp: Any, key: int, start: int, counts: Any, probs: Any, shape: Any, dtype: DType) -> Any:
+    """Returns binomial numbers, each from its own words."""
+    counts, probs = xp.broadcast_arrays(counts, probs)
+    batch = counts.shape
+    if tuple(shape)[len(shape) - len(batch) :] != batch:
+        raise ValueError("the shape must end with that of the parameters")
+    samples = count_of(shape) // max(1, counts.size)
+    rare = xp.where(probs > 0.5, 1 - probs, probs).astype(probs.dtype)
+    by_rejection = counts * rare >= REJECTION_FROM  # TensorFlow decides in the dtype of the parameters
+    columns = [column.reshape(-1).tolist() for column in (counts, probs, rare, by_rejection)]
+    drawn = xp.empty((samples, counts.size), xp.float64)
+    for column, (trials, chance, rarer, rejects) in enumerate(zip(*columns, strict=True)):
+        reserved = philox.RESERVED if rejects else RESERVED_FOR_GAPS
+        for sample in range(samples):
+            words = _uniform(xp, key, start + (column * samples + sample) * reserved)
+            drawn[sample, column] = _binomial(trials, chance, rarer, _by_rejection if rejects else _by_gaps, words)
+    return drawn.astype(dtype.np_dtype).reshape(shape)
+
+
+def _drawn_spec(counts: Spec, probs: Spec, shape: Any, dtype: DType) -> Spec:
+    spec = drawn_spec(shape, dtype)
+    batch = broadcast_shapes(counts.shape, probs.shape)
+    if not may_be_equal(tuple(shape)[len(shape) - len(batch) :], batch):
+        raise InvalidArgumentError("Shape passed in must end with broadcasted shape.")
+    return spec
+
+
 @op(
     "uint64 uint64 T T -> dtype",
-    T=frozenset({float16, float32, float64, int32, int64}),
+    T=_COUNTED,
     host={"shape": as_vector},
     plain={"dtype": as_dtype},
     cpu_only=True,
     partly=as_asked("shape"),
 )
 def StatefulRandomBinomial(xp: Any, key: Any, counter: Any, counts: Any, probs: Any, shape: Any, dtype: DType) -> Any:
-    pairs = xp.broadcast_arrays(counts.astype(xp.float64), probs.astype(xp.float64))
-    batch = pairs[0].shape
-    if tuple(shape)[len(shape) - len(batch) :] != batch:
-        raise ValueError("the shape must end with that of the parameters")
-    samples = count_of(shape) // max(1, pairs[0].size)
-    trials, chances = pairs[0].reshape(-1).tolist(), pairs[1].reshape(-1).tolist()
     start = int(counter[0]) + (int(counter[1]) << 64)
-    drawn = xp.empty((samples, len(trials)), xp.float64)
-    for batch, (count, chance) in enumerate(zip(trials, chances, strict=True)):
-        for sample in range(samples):
-            # Each number has its own words, as many as an op reserves for it.
-            position = start + (batch * samples + sample) * philox.RESERVED
-            drawn[sample, batch] = _binomial(count, chance, _uniform(xp, int(key.reshape(())), position))
-    return drawn.astype(dtype.np_dtype).reshape(shape)
+    return _drawn(xp, int(key.reshape(())), start, counts, probs, shape, dtype)
 
 
 @StatefulRandomBinomial.infer
 def _(key: Spec, counter: Spec, counts: Spec, probs: Spec, shape: Any, dtype: DType) -> Spec:
-    spec = drawn_spec(shape, dtype)
-    batch = broadcast_shapes(counts.shape, probs.shape)
-    if not may_be_equal(tuple(shape)[len(shape) - len(batch) :], batch):
-        raise InvalidArgumentError("Shape passed in must end with broadcasted shape.")
-    return spec
+    return _drawn_spec(counts, probs, shape, dtype)
+
+
+@op(
+    "Tseed T T -> dtype",
+    Tseed=frozenset({int32, int64}),
+    T=_COUNTED,
+    host={"shape": as_vector},
+    plain={"dtype": _as_counted},
+    cpu_only=True,
+    partly=as_asked("shape"),
+    inputs={"shape": HostInput("shape", 0)},
+    index_type="S",
+)
+def StatelessRandomBinomial(xp: Any, seed: Any, counts: Any, probs: Any, shape: Any, dtype: DType) -> Any:
+    key, counter = key_and_counter(xp, seed)
+    start = int(counter[0]) + (int(counter[1]) << 64)
+    return _drawn(xp, int(key.reshape(())), start, counts, probs, shape, dtype)
+
+
+@StatelessRandomBinomial.infer
+def _(seed: Spec, counts: Spec, probs: Spec, shape: Any, dtype: DType) -> Spec:
+    check_seed(seed)
+    return _drawn_spec(counts, probs, shape, dtype)
+
+
+def stateless_binomial(
+    shape: Any,
+    seed: TensorLike,
+    counts: TensorLike,
+    probs: TensorLike,
+    output_dtype: DTypeLike = int32,
+    name: str | None = None,
+) -> Tensor:
+    """Returns binomial random numbers, the number of successes in a number of trials, which depend only on a seed.
+
+    The op runs on the CPU, since TensorFlow has no GPU kernel for it.
+
+    Args:
+      shape: the shape of the result; it ends with the broadcast shape of `counts` and `probs`.
+      seed: two integers, shape `[2]`.
+      counts: number of trials.
+      probs: probability of success in each trial, from 0 to 1.
+      output_dtype: the dtype: int32 (default), int64, float16, float32 or float64.
+
+    Returns:
+      TensorFlow's numbers for this seed; where `counts` or `probs` is not a valid parameter, nan.
+
+    Raises:
+      InvalidArgumentError: if `seed` is not two integers, or `shape` does not fit the parameters.
+
+    >>> tf.random.stateless_binomial([3], seed=[1, 2], counts=10.0, probs=1.0).numpy()
+    array([10, 10, 10], dtype=int32)
+    """
+    chances = preferring(probs, float32)
+    trials = preferring(counts, chances.dtype)
+    return StatelessRandomBinomial(seed, trials, chances, shape=shape, dtype=output_dtype, name=name)
 
 
 def binomial_reserve(counts: Sequence[int | None], probs: Sequence[int | None], shape: Any) -> int:
@@ -93,20 +182,16 @@ def _uniform(xp: Any, key: int, start: int) -> Iterator[float]:
         count *= 2
 
 
-def _binomial(trials: float, chance: float, uniform: Iterator[float]) -> float:
-    if not (trials >= 0 and chance >= 0 and chance <= 1) or math.isinf(trials):
+def _binomial(trials: float, chance: float, rarer: float, draw: _Draw, words: Iterator[float]) -> float:
+    """Returns a binomial number; `rarer` is the probability of the rarer outcome, a success or a failure."""
+    if trials <= 0 or chance <= 0:
+        return 0.0
+    if chance >= 1:
+        return trials
+    if math.isnan(chance) or not math.isfinite(trials):
         return math.nan
-    if chance in (0.0, 1.0) or trials == 0:
-        return trials if chance == 1.0 else 0.0
-    if chance > 0.5:
-        return trials - _binomial_of_rare(trials, 1 - chance, uniform)
-    return _binomial_of_rare(trials, chance, uniform)
-
-
-def _binomial_of_rare(trials: float, chance: float, uniform: Iterator[float]) -> float:
-    if trials * chance < INVERSION_BELOW:
-        return _by_gaps(trials, chance, uniform)
-    return _by_rejection(trials, chance, uniform)
+    number = draw(trials, rarer, words)
+    return trials - number if chance > 0.5 else number
 
 
 def _by_gaps(trials: float, chance: float, uniform: Iterator[float]) -> float:
@@ -159,4 +244,4 @@ def _tail(k: float) -> float:
     return (1.0 / 12 - (1.0 / 360 - 1.0 / 1260 / square) / square) / (k + 1)
 
 
-no_gradient(StatefulRandomBinomial)
+no_gradient(StatefulRandomBinomial, StatelessRandomBinomial)

@@ -8,9 +8,9 @@ from nbtf._devices.base import Spec
 from nbtf._ops.attributes import as_int
 from nbtf._ops.op import no_gradient, op
 from nbtf._ops.random import philox
-from nbtf._ops.random.stateless import key_and_counter
+from nbtf._ops.random.stateless import check_seed, key_and_counter
 from nbtf._ops.random.streams import stream_of
-from nbtf._ops.specs import bracketed, may_be_equal, of_rank
+from nbtf._ops.specs import bracketed, of_rank
 from nbtf._runtime.conversion import as_tensor, host_array
 from nbtf._runtime.seeds import Stream
 from nbtf._runtime.tensor import Tensor
@@ -138,8 +138,7 @@ def _(logits: Spec, num_samples: int, stream: Stream, output_dtype: DType) -> Sp
 
 @StatelessMultinomial.infer
 def _(logits: Spec, seed: Spec, num_samples: int, output_dtype: DType) -> Spec:
-    if not may_be_equal(seed.shape, (2,)):
-        raise InvalidArgumentError(f"seed must have shape [2], not {bracketed(seed.shape)}")
+    check_seed(seed)
     return _drawn_spec(logits, num_samples, output_dtype)
 
 

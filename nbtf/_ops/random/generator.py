@@ -327,7 +327,7 @@ class Generator:
           dtype: the dtype of the result; int32 by default.
 
         Returns:
-          TensorFlow's numbers if at least ten successes are expected; otherwise others with the same distribution.
+          TensorFlow's numbers for this state.
 
         >>> tf.random.Generator.from_seed(1).binomial([3], 10.0, 1.0).numpy()
         array([10, 10, 10], dtype=int32)

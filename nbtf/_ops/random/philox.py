@@ -107,13 +107,18 @@ def _rounds(xp: Any, counters: Any, multipliers: Any, keys: Any) -> tuple[Any, A
 
 def uniform(xp: Any, key: Any, counter: Counter, count: int, dtype: DType) -> Any:
     """Returns `count` numbers in [0, 1)."""
+    blocks = -(-count // _group(dtype))
+    return uniforms(xp, key, *counters(xp, counter, blocks, 1), dtype).reshape(-1)[:count]
+
+
+def uniforms(xp: Any, key: Any, low: Any, high: Any, dtype: DType) -> Any:
+    """Returns the numbers in [0, 1) of each counter: shape `[counters, 4]`, or 2 for float64."""
     group = _group(dtype)
-    blocks = -(-count // group)
-    drawn = xp.empty((blocks, group), dtype.np_dtype)
-    for piece, even, odd in _words(xp, key, *counters(xp, counter, blocks, 1)):
+    drawn = xp.empty((low.size, group), dtype.np_dtype)
+    for piece, even, odd in _words(xp, key, low, high):
         first, second = _fractions(xp, even, odd, dtype)
         _fill(drawn[piece], (first, second) if group == 2 else (first[0], second[0], first[1], second[1]))
-    return drawn.reshape(-1)[:count]
+    return drawn
 
 
 def _fractions(xp: Any, even: Any, odd: Any, dtype: DType) -> tuple[Any, Any]:
@@ -170,7 +175,7 @@ def integers_between(xp: Any, key: Any, counter: Counter, count: int, bounds: tu
 def normal(xp: Any, key: Any, counter: Counter, count: int, dtype: DType) -> Any:
     """Returns `count` normally distributed numbers with mean 0 and standard deviation 1."""
     blocks = -(-count // _group(dtype))
-    return _normals(xp, key, *counters(xp, counter, blocks, 1), dtype).reshape(-1)[:count]
+    return normals(xp, key, *counters(xp, counter, blocks, 1), dtype).reshape(-1)[:count]
 
 
 def _group(dtype: DType) -> int:
@@ -178,7 +183,7 @@ def _group(dtype: DType) -> int:
     return 2 if dtype is float64 else 4
 
 
-def _normals(xp: Any, key: Any, low: Any, high: Any, dtype: DType) -> Any:
+def normals(xp: Any, key: Any, low: Any, high: Any, dtype: DType) -> Any:
     """Returns the normal numbers of each counter, two per pair of uniform ones: shape `[counters, 4]`, or 2.
 
     Computes in double precision for all dtypes: single-precision logarithms and sines differ in the last bit
@@ -213,7 +218,7 @@ def truncated_normal(xp: Any, key: Any, counter: Counter, count: int, dtype: DTy
     exact = float64 if dtype is float64 else float32
     groups = -(-count // group)
     low, high = counters(xp, counter, groups, group * RESERVED // 4)
-    drawn = _normals(xp, key, low, high, exact)
+    drawn = normals(xp, key, low, high, exact)
     incomplete = xp.flatnonzero((abs(drawn) >= CUT).any(1))
     if incomplete.size:
         drawn[incomplete] = _drawn_again(xp, key, low[incomplete], high[incomplete], exact)
@@ -225,7 +230,7 @@ def _drawn_again(xp: Any, key: Any, low: Any, high: Any, dtype: DType) -> Any:
     group = _group(dtype)
     own = low[:, None] + xp.arange(TRIED_BLOCKS[group], dtype=xp.uint64)
     carried = high[:, None] + (own < low[:, None])
-    drawn = _normals(xp, key, own.reshape(-1), carried.reshape(-1), dtype).reshape(low.size, -1)
+    drawn = normals(xp, key, own.reshape(-1), carried.reshape(-1), dtype).reshape(low.size, -1)
     beyond = (abs(drawn) >= CUT).astype(xp.uint8)
     order = xp.argsort(beyond, axis=1, kind="stable")[:, :group]
     return xp.take_along_axis(drawn, order, axis=1)

@@ -77,10 +77,15 @@ def key_and_counter(xp: Any, seed: Any) -> tuple[Any, Any]:
     return key, xp.stack((xp.zeros_like(high), high))
 
 
-@StatelessRandomGetKeyCounter.infer
-def _(seed: Spec) -> list[Spec]:
+def check_seed(seed: Spec) -> None:
+    """Raises TensorFlow's error for a seed that is not two numbers."""
     if not may_be_equal(seed.shape, (2,)):
         raise InvalidArgumentError(f"seed must have shape [2], not {bracketed(seed.shape)}")
+
+
+@StatelessRandomGetKeyCounter.infer
+def _(seed: Spec) -> list[Spec]:
+    check_seed(seed)
     return [Spec((1,), uint64), Spec((2,), uint64)]
 
 

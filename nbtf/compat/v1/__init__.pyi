@@ -113,6 +113,7 @@ from nbtf import not_equal as not_equal
 from nbtf import notebook as notebook
 from nbtf import optimizers as optimizers
 from nbtf import pow as pow
+from nbtf import quantization as quantization
 from nbtf import ragged as ragged
 from nbtf import range as range
 from nbtf import raw_ops as raw_ops

@@ -15,7 +15,9 @@ from nbtf.random import get_global_generator as get_global_generator
 from nbtf.random import set_global_generator as set_global_generator
 from nbtf.random import set_seed as set_seed
 from nbtf.random import split as split
+from nbtf.random import stateless_binomial as stateless_binomial
 from nbtf.random import stateless_categorical as stateless_categorical
+from nbtf.random import stateless_gamma as stateless_gamma
 from nbtf.random import stateless_normal as stateless_normal
 from nbtf.random import stateless_truncated_normal as stateless_truncated_normal
 from nbtf.random import stateless_uniform as stateless_uniform

@@ -117,6 +117,7 @@ from nbtf.experimental.numpy.linear import trace as trace
 from nbtf.experimental.numpy.linear import vdot as vdot
 from nbtf.experimental.numpy.promotion import asarray as asarray
 from nbtf.experimental.numpy.promotion import ascontiguousarray as ascontiguousarray
+from nbtf.experimental.numpy.promotion import finfo as finfo
 from nbtf.experimental.numpy.promotion import promote_types as promote_types
 from nbtf.experimental.numpy.promotion import result_type as result_type
 from nbtf.experimental.numpy.reductions import all as all
@@ -160,7 +161,6 @@ complex128 = _np.complex128
 complex_ = _np.complex128
 inexact = _np.inexact
 object_ = _np.object_
-finfo = _np.finfo
 iinfo = _np.iinfo
 issubdtype = _np.issubdtype
 pi: float = _np.pi

@@ -76,6 +76,21 @@ def promote_types(type1: Any, type2: Any) -> DType:
     return result_type(as_dtype(type1), as_dtype(type2))
 
 
+def finfo(dtype: Any) -> Any:
+    """Returns NumPy's limits of a floating-point dtype, such as `eps`, the distance from 1 to the next number.
+
+    Args:
+      dtype: a dtype of nbtf or NumPy, or an array.
+
+    Raises:
+      ValueError: if the dtype is not floating-point.
+
+    >>> tf.experimental.numpy.finfo(tf.float32).bits
+    32
+    """
+    return np.finfo(dtype.as_numpy_dtype if isinstance(dtype, DType) else dtype)
+
+
 def asarray(a: Any, dtype: Any = None) -> Tensor:
     """Returns a value as a tensor; Python integers become int64, Python floats float64.
 

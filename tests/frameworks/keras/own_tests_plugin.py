@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import sys
 from pathlib import Path
 from types import ModuleType
@@ -26,6 +27,9 @@ _in_conftest: Any = ModuleType("conftest")
 _in_conftest.skip_if_backend = skip_if_backend
 sys.modules["conftest"] = _in_conftest
 
+_ADDRESS = re.compile("0x[0-9a-f]+")
+"""An object's address, which some names of tests contain."""
+
 OUTCOMES = os.environ.get("NBTF_KERAS_OUTCOMES", "")
 MARKERS = ("requires_trainable_backend", "multi_device")
 
@@ -41,7 +45,7 @@ def pytest_runtest_logreport(report: pytest.TestReport) -> None:
     if "PYTEST_XDIST_WORKER" in os.environ or not OUTCOMES:
         return
     if report.when == "call" or report.outcome != "passed":
-        test = report.nodeid.partition("keras/src/")[2] or report.nodeid
+        test = _ADDRESS.sub("0x", report.nodeid.partition("keras/src/")[2] or report.nodeid)
         with Path(OUTCOMES).open("a", encoding="utf-8") as file:
             file.write(json.dumps([test, report.outcome]) + "\n")
 

@@ -318,3 +318,13 @@ def test_slices_are_repeated_along_unknown_lengths(axis: int | None, repeats: An
     concrete = traced.get_concrete_function(tf.TensorSpec([None, 2, None]))
 
     np.testing.assert_array_equal(np.repeat(x, repeats, axis=axis), concrete(tf.constant(x)).numpy())
+
+
+def test_nan_is_unequal_to_nan() -> None:
+    values = [1.0, np.nan, 2.0, np.nan, 1.0]
+    rows = [[1.0, np.nan], [1.0, 2.0], [1.0, np.nan], [1.0, 2.0]]
+
+    assert tf.unique(values).idx.numpy().tolist() == [0, 1, 2, 3, 0]
+    assert tf.unique_with_counts(values).count.numpy().tolist() == [2, 1, 1, 1]
+    assert tf.raw_ops.UniqueV2(x=values, axis=[0])[1].numpy().tolist() == [0, 1, 2, 3, 0]
+    assert tf.raw_ops.UniqueV2(x=rows, axis=[0])[1].numpy().tolist() == [0, 1, 2, 1]

@@ -206,3 +206,18 @@ def test_split_and_concat_undo_each_other(data: st.DataObject) -> None:
     whole = np.arange(sum(sizes) * 2).reshape(-1, 2)
 
     assert whole.tolist() == tf.concat(tf.split(whole, sizes, axis), axis).numpy().tolist()
+
+
+def test_a_traced_function_splits_by_a_tensor_of_sizes() -> None:
+    x = tf.range(6)
+    traced = tf.function(lambda first: tf.split(x, tf.concat([first, [3]], 0)))
+    of_any_length = tf.function(
+        lambda sizes: tf.split(x, sizes, num=3), input_signature=[tf.TensorSpec([None], tf.int32)]
+    )
+
+    for parts in (traced(tf.constant([1, 2])), of_any_length(tf.constant([1, 2, 3]))):
+        assert [part.numpy().tolist() for part in parts] == [[0], [1, 2], [3, 4, 5]]
+    with pytest.raises(ValueError, match="Rank-0"):
+        tf.split(x, tf.constant(2))
+    with pytest.raises(tf.errors.InvalidArgumentError, match="of 0 must be at least minimum 1"):
+        tf.split(x, [])

@@ -167,6 +167,32 @@ def test_switch_case_takes_the_last_for_numbers_that_there_are_not() -> None:
     assert "one" == tf.switch_case(tf.constant(1), [(0, functions[0]), (1, functions[1])])
 
 
+def test_an_eager_loop_converts_its_values_at_its_end() -> None:
+    classes: list[type[Any]] = []
+
+    def body(i: Any, total: Any) -> tuple[Any, Any]:
+        classes.append(type(i))
+        return i + 1, total + i  # a tensor of int32 could not be added to int64
+
+    i, total = tf.while_loop(lambda i, total: i < 4, body, (0, tf.constant(0, tf.int64)))
+    (unchanged,) = tf.while_loop(lambda i: i < 0, lambda i: [i + 1], [5])
+
+    assert set(classes) == {int}
+    assert (i.dtype, i.numpy(), total.dtype, total.numpy()) == (tf.int32, 4, tf.int64, 6)
+    assert (unchanged.dtype, unchanged.numpy()) == (tf.int32, 5)
+
+
+def test_a_function_that_needs_values_may_wait_for_ops() -> None:
+    def plus_one(x: tf.Tensor) -> tf.Tensor:
+        with tf.control_dependencies([tf.debugging.assert_equal(x, x)]):
+            return tf.constant(int(x) + 1)
+
+    numbers = tf.data.Dataset.range(3).map(plus_one)
+
+    assert numbers.element_spec == tf.TensorSpec([], tf.int32)
+    assert [number.numpy() for number in numbers] == [1, 2, 3]
+
+
 def test_while_loop_keeps_structures_and_stops_in_time() -> None:
     state = {"i": tf.constant(0)}
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from typing import Any
 
 import numpy as np
@@ -52,3 +53,20 @@ def test_resizing_with_zeros_keeps_the_proportions() -> None:
 def test_what_does_not_fit_is_refused(call: Any, text: str) -> None:
     with pytest.raises(ValueError, match=text):
         call()
+
+
+LENGTHS = {"offset_height": 0, "offset_width": 0, "target_height": 4, "target_width": 4}
+
+
+@pytest.mark.parametrize("name", [name for name in dir(tf.image) if "bounding" in name or "resize_with" in name])
+def test_lengths_that_are_no_integers_are_refused_in_words(name: str) -> None:
+    function: Any = getattr(tf.image, name)
+    lengths = {key: value for key, value in LENGTHS.items() if key in inspect.signature(function).parameters}
+    assert function(np.ones((4, 4, 1), np.float32), **lengths).shape == [4, 4, 1]
+    for argument in lengths:
+        for wrong in ("a", b"x", None, 2.5, 2.0, 3j, [3], {}, np.array("ab"), np.float32(2), tf.constant(2.0)):
+            with pytest.raises(TypeError, match=f"`{argument}` must be an integer"):
+                function(np.ones((4, 4, 1), np.float32), **{**lengths, argument: wrong})
+        for length in (np.int64(4), tf.constant(4)):
+            if "target" in argument:
+                assert function(np.ones((4, 4, 1), np.float32), **{**lengths, argument: length}).shape == [4, 4, 1]

@@ -1,4 +1,4 @@
-"""LU decompositions and pseudo-inverses: their products give the matrices again, and errors are TensorFlow's."""
+"""LU decompositions, pseudo-inverses and eigenvectors have the products that define them; errors are TensorFlow's."""
 
 from __future__ import annotations
 
@@ -57,3 +57,48 @@ def test_faults_of_pinv_are_named() -> None:
         tf.linalg.pinv([[1, 2]])
     with pytest.raises(ValueError, match="saw: 1"):
         tf.linalg.pinv([1.0, 2.0])
+
+
+@pytest.mark.parametrize("shape", [(1, 1), (4, 4), (2, 3, 5, 5), (0, 3, 3), (2, 0, 0)])
+@pytest.mark.parametrize("dtype", ["float32", "float64", "complex64", "complex128"])
+def test_eigenvectors_are_only_stretched(shape: Any, dtype: str) -> None:
+    matrices = RANDOM.normal(size=shape).astype(dtype)
+    if dtype.startswith("complex"):
+        matrices += 1j * RANDOM.normal(size=shape)
+
+    values, vectors = tf.linalg.eig(matrices)
+
+    expected = "complex64" if dtype in ("float32", "complex64") else "complex128"
+    assert (values.dtype.name, vectors.dtype.name, values.shape, vectors.shape) == (
+        expected,
+        expected,
+        shape[:-1],
+        shape,
+    )
+    np.testing.assert_allclose(matrices @ vectors, values.numpy()[..., None, :] * vectors.numpy(), atol=1e-4)
+    np.testing.assert_allclose(np.linalg.norm(vectors, axis=-2), np.ones(shape[:-1]), atol=1e-5)
+    np.testing.assert_allclose(tf.linalg.eigvals(matrices), values, atol=1e-4)
+
+
+def test_faults_of_eig_are_named() -> None:
+    for decompose in (tf.linalg.eig, tf.linalg.eigvals):
+        with pytest.raises(tf.errors.InvalidArgumentError, match="must be square"):
+            decompose(np.ones((2, 3)))
+        with pytest.raises(tf.errors.InvalidArgumentError, match="rank >= 2, got 1"):
+            decompose([1.0])
+        with pytest.raises(tf.errors.InvalidArgumentError, match="int64 is not in the list"):
+            decompose(np.ones((2, 2), np.int64))
+        for wrong in (np.nan, np.inf):
+            with pytest.raises(tf.errors.InvalidArgumentError, match="not successful"):
+                decompose([[1.0, wrong], [0.0, 1.0]])
+
+
+@pytest.mark.parametrize("traced", [False, True])
+def test_diagonals_of_bools_are_padded_with_false(traced: bool) -> None:
+    def both() -> tuple[Any, Any]:
+        return tf.linalg.diag(tf.constant([True, True])), tf.linalg.diag_part(tf.ones([2, 3], tf.bool), k=(0, 2))
+
+    matrix, diagonals = (tf.function(both) if traced else both)()
+
+    assert matrix.numpy().tolist() == [[True, False], [False, True]]
+    assert diagonals.numpy().tolist() == [[False, True], [True, True], [True, True]]

@@ -76,3 +76,17 @@ def test_nan_comes_first_and_zeros_of_both_signs_keep_their_order(
         actual = tf.sort(tensor, -1, direction).numpy()
         np.testing.assert_array_equal(actual, expected)
         np.testing.assert_array_equal(np.signbit(actual[actual == 0]), np.signbit([x for x in expected if x == 0]))
+
+
+@pytest.mark.parametrize("axis", [0, 1, 2, -1])
+@pytest.mark.parametrize("direction", ["ASCENDING", "DESCENDING"])
+def test_a_traced_function_sorts_axes_of_any_length(axis: int, direction: str) -> None:
+    numbers = np.random.default_rng(0).integers(0, 9, (2, 3, 4)).astype(np.float32)
+
+    for function in (tf.sort, tf.argsort):
+        traced = tf.function(
+            lambda values, function=function: function(values, axis, direction),
+            input_signature=[tf.TensorSpec([None, None, None], tf.float32)],
+        )
+        concrete = traced.get_concrete_function()
+        np.testing.assert_array_equal(concrete(tf.constant(numbers)), function(numbers, axis, direction))

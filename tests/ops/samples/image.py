@@ -29,7 +29,12 @@ for row, column, value in ((0, 0, 2.5), (0, 2, 4.5), (1, 0, 6.5), (1, 2, 8.5)):
     SPREAD[0, row : row + 2, column : column + 2, 0] += value / 4
 
 
+WHITE = bytes.fromhex("424d1e000000000000001a0000000c0000000100010001001800ffffff00")
+"""A BMP file of one white pixel."""
+
 SAMPLES = [
+    Sample("DecodeImage", tf.io.decode_image, [WHITE], np.full((1, 1, 3), 255, np.uint8)),
+    Sample("DecodeImage", tf.io.decode_image, [WHITE, 4, tf.float32], np.ones((1, 1, 4))),
     Sample("CropAndResize", tf.image.crop_and_resize, [SQUARE, BOX, OF_FIRST, [2, 2]], CROP),
     Sample(
         "CropAndResizeGradImage",

@@ -36,11 +36,20 @@ def eigenvalues_of_square(x: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
     return tf.linalg.eigh(symmetric(x))
 
 
+def lengths_of_eigenvectors(x: tf.Tensor) -> tf.Tensor:
+    """The absolute values of the eigenvectors' elements, which do not depend on the arbitrary phase."""
+    return tf.abs(tf.linalg.eig(x)[1])
+
+
 def spread(x: np.ndarray) -> np.ndarray:
     return x @ x.T + np.eye(3)
 
 
 SAMPLES = [
+    Sample("Eig", tf.linalg.eig, [np.diag([2.0, 1.0])], [np.array([2.0 + 0j, 1]), np.eye(2, dtype=complex)]),
+    Sample("Eig", tf.linalg.eigvals, [SQUARE], np.linalg.eigvals, differentiable=[0]),
+    Sample("Eig", tf.linalg.eigvals, [Z.astype(np.complex128)], np.linalg.eigvals, differentiable=[0]),
+    Sample("Eig", lengths_of_eigenvectors, [STACK], lambda x: abs(np.linalg.eig(x)[1]), differentiable=[0]),
     Sample(
         "Lu",
         tf.linalg.lu,

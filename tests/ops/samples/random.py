@@ -10,6 +10,8 @@ from tests.ops.samples import Made, Sample
 SEED = np.array([1, 2])
 
 GENERATOR = Made(tf.random.Generator.from_seed, 7)
+SLOPES = np.array([0.8069791168, 0.0])
+"""How gamma numbers of these shapes and values move with the shape; differences of their quantiles say the same."""
 
 SAMPLES = [
     Sample("RandomUniform", tf.random.uniform, [[2, 3]]),
@@ -37,6 +39,11 @@ SAMPLES = [
     Sample("StatelessMultinomial", tf.random.stateless_categorical, [np.array([[0.0, 1.0]], np.float16), 5, SEED]),
     Sample("StatefulRandomBinomial", tf.random.Generator.binomial, [GENERATOR, [3], 5.0, 1.0], np.full(3, 5, np.int32)),
     Sample("StatefulRandomBinomial", tf.random.Generator.binomial, [GENERATOR, [2, 2], [9.0, 30.0], [0.5, 0.7]]),
+    Sample("StatelessRandomBinomial", tf.random.stateless_binomial, [[2], SEED, 5.0, 1.0], np.full(2, 5, np.int32)),
+    Sample("StatelessRandomBinomial", tf.random.stateless_binomial, [[2, 2], SEED, [9.0, 30.0], [0.5, 0.7], tf.int64]),
+    Sample("StatelessRandomGammaV3", tf.random.stateless_gamma, [[3, 2], SEED, [0.5, 1.0], [2.0, 3.0]]),
+    Sample("StatelessRandomGammaV3", tf.random.stateless_gamma, [[3], SEED, 4.0], kwargs={"dtype": tf.float64}),
+    Sample("RandomGammaGrad", tf.raw_ops.RandomGammaGrad, [np.array([1.0, 2.0]), np.array([0.5, 0.0])], SLOPES),
     Sample("RngReadAndSkip", tf.random.Generator.skip, [GENERATOR, 3], np.array([7, 0, 0])),
     Sample("RngReadAndSkip", tf.random.Generator.normal, [GENERATOR, [2, 3]]),
     Sample("Bitcast", tf.bitcast, [np.array([1.0, -2.0], np.float32), tf.int32], np.array([1065353216, -1073741824])),

@@ -41,6 +41,10 @@ SAMPLES = [
     Sample("StringSplitV2", tf.strings.split, ["Gray wolf"], texts("Gray", "wolf")),
     Sample("StringSplitV2", tf.strings.split, [WORDS, " "], np.array([texts("Gray", "wolf"), texts("Red", "fox")])),
     Sample("StringSplit", tf.strings.bytes_split, ["fox"], texts("f", "o", "x")),
+    Sample("StringNGrams", tf.strings.ngrams, [["a", "b", "c"], 2], texts("a b", "b c")),
+    Sample(
+        "StringNGrams", tf.strings.ngrams, [[["a", "b"]], (1, 2), "-", "*"], [[texts("a", "b", "*-a", "a-b", "b-*")]]
+    ),
     Sample("UnicodeDecode", tf.strings.unicode_decode, ["Bär", "UTF-8"], [[66, 228, 114]]),
     Sample("UnicodeDecode", tf.strings.unicode_decode, [["ä", "é"], "UTF-8"], [[[228], [233]]]),
     Sample("UnicodeEncode", tf.strings.unicode_encode, [[66, 228], "UTF-8"], "Bä".encode()),

@@ -107,6 +107,7 @@ WRAPPED_NAMESPACES: dict[str, dict[str, str] | None] = {
             ),
         }
     ),
+    "quantization": {},
     "ragged": {},
     "random": _name_modules(
         {

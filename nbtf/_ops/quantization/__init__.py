@@ -1,0 +1,1 @@
+"""Ops that simulate the rounding of numbers to few bits."""

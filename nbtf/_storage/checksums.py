@@ -130,4 +130,3 @@ def _of_zeros(bits: int) -> _Numbers:
     if bits:
         return _after_zeros(_of_zeros(bits - 1), bits - 1)
     return _divided(each, 8)
-

@@ -103,8 +103,9 @@ def latest_checkpoint(checkpoint_dir: str | os.PathLike[str], latest_filename: s
     if state is None:
         weights = [(file.stat().st_mtime_ns, file.name) for file in Path(checkpoint_dir).glob("*.weights.h5")]
         return os.path.join(os.fspath(checkpoint_dir), max(weights)[1]) if weights else None
-    is_there = checkpoint_exists(state.latest) or Path(state.latest).exists()  # a model's weights file has that name
-    return state.latest if is_there else None
+    weights_file = Path(state.latest)  # a model's weights have no ending after the name
+    candidates = (index_of(state.latest), _older(state.latest), weights_file)
+    return state.latest if any(path.exists() for path in candidates) else None
 
 
 def _prefix(ckpt_dir_or_file: str | os.PathLike[str]) -> str:

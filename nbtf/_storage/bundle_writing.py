@@ -110,7 +110,7 @@ def _stored(name: str, value: Any) -> _Stored:
         content, checksum = _strings(name, array)
     else:
         little = np.ascontiguousarray(array).astype(little_endian(array.dtype), copy=False)
-        content = memoryview(little.reshape(-1).view(np.uint8)) if array.size else b""
+        content = little.reshape(-1).view(np.uint8).data if array.size else b""
         checksum = masked_checksum(content)
     shape = b"".join([block(2, whole_number(1, length)) for length in array.shape])
     return _Stored(content, checksum, whole_number(1, number) + block(2, shape))

@@ -130,12 +130,14 @@ def wait_for(descriptor: int) -> None:
 @contextlib.contextmanager
 def alone_in(folder: str | os.PathLike[str]) -> Generator[None]:
     """Waits until no other writer is in a block for this folder, if the system can lock folders."""
+    if fcntl is None:
+        yield
+        return
     descriptor = None
-    if fcntl is not None:
+    try:
         with contextlib.suppress(OSError):
             descriptor = os.open(folder, os.O_RDONLY)
             fcntl.flock(descriptor, fcntl.LOCK_EX)
-    try:
         yield
     finally:
         if descriptor is not None:

@@ -60,19 +60,27 @@ def test_a_state_file_that_is_damaged_or_leads_elsewhere_is_refused(
 
 
 def test_an_older_checkpoint_is_restored_and_the_folder_is_continued(tmp_path: Path) -> None:
-    values = {"v": tf.Variable([1.0, 2.0]), "texts": tf.Variable(["a", "bc"]), "parts": [tf.Variable(3), {"a.b": True}]}
+    values: dict[str, Any] = {
+        "v": tf.Variable([1.0, 2.0]),
+        "texts": tf.Variable(["a", "bc"]),
+        "parts": [tf.Variable(3), {"a.b": True}],
+    }
     first = tf.train.CheckpointManager(tf.train.Checkpoint(**values), tmp_path, 2)
     for _ in range(2):
-        as_older(first.save())
+        as_older(str(first.save()))
     with_older_state(tmp_path)
-    others = {"v": tf.Variable([0.0, 0.0]), "texts": tf.Variable(["", ""]), "parts": [tf.Variable(0), {"a.b": False}]}
+    others: dict[str, Any] = {
+        "v": tf.Variable([0.0, 0.0]),
+        "texts": tf.Variable(["", ""]),
+        "parts": [tf.Variable(0), {"a.b": False}],
+    }
     checkpoint = tf.train.Checkpoint(**others)
     manager = tf.train.CheckpointManager(checkpoint, tmp_path, 2)
     checkpoint.restore(manager.latest_checkpoint).assert_consumed()
 
     assert [path.name for path in sorted(tmp_path.iterdir())] == ["checkpoint", "ckpt-1.npz", "ckpt-2.npz"]
     assert [others["v"].numpy().tolist(), others["texts"].numpy().tolist()] == [[1.0, 2.0], [b"a", b"bc"]]
-    assert [others["parts"][0].numpy(), checkpoint.save_counter.numpy()] == [3, 2]
+    assert [others["n"][0].numpy(), checkpoint.save_counter.numpy()] == [3, 2]
     manager.save()
     assert {path.name.partition(".")[0] for path in tmp_path.iterdir()} == {"checkpoint", "ckpt-2", "ckpt-3"}
 

@@ -80,7 +80,7 @@ def test_an_older_checkpoint_is_restored_and_the_folder_is_continued(tmp_path: P
 
     assert [path.name for path in sorted(tmp_path.iterdir())] == ["checkpoint", "ckpt-1.npz", "ckpt-2.npz"]
     assert [others["v"].numpy().tolist(), others["texts"].numpy().tolist()] == [[1.0, 2.0], [b"a", b"bc"]]
-    assert [others["n"][0].numpy(), checkpoint.save_counter.numpy()] == [3, 2]
+    assert [others["parts"][0].numpy(), checkpoint.save_counter.numpy()] == [3, 2]
     manager.save()
     assert {path.name.partition(".")[0] for path in tmp_path.iterdir()} == {"checkpoint", "ckpt-2", "ckpt-3"}
 

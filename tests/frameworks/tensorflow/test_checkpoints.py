@@ -85,7 +85,7 @@ def check(make, folder):
             path = manager.save()
         reader = tf.train.load_checkpoint(path)
         named = {name: reader.get_tensor(name) for name in reader.get_variable_to_shape_map() if name[0] != "_"}
-        dtypes = {name: dtype.name for name in reader.get_variable_to_dtype_map()}
+        dtypes = {name: dtype.name for name, dtype in reader.get_variable_to_dtype_map().items()}
         np.save(folder + "/expected.npy", np.array([arrays(), named, tf.train.list_variables(folder), dtypes], object))
     else:
         expected, named, listed, dtypes = np.load(folder + "/expected.npy", allow_pickle=True)
@@ -96,7 +96,7 @@ def check(make, folder):
         assert manager.checkpoints == [folder + "/ckpt-2", path]
         assert tf.train.list_variables(folder) == listed, tf.train.list_variables(folder)
         reader = tf.train.load_checkpoint(path)
-        assert {name: dtype.name for name in reader.get_variable_to_dtype_map()} == dtypes
+        assert {name: dtype.name for name, dtype in reader.get_variable_to_dtype_map().items()} == dtypes
         for name, value in named.items():
             found = tf.train.load_variable(folder, name)
             same(found, value)

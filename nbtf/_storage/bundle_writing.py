@@ -38,8 +38,8 @@ class _Stored(NamedTuple):
 
     def entry(self, offset: int) -> bytes:
         """Returns the entry of a tensor whose bytes begin at `offset`."""
-        place = whole_number(4, offset) + whole_number(5, len(self.content))
-        return self.fields + place + tag(6, FIXED32) + self.checksum
+        byte_range = whole_number(4, offset) + whole_number(5, len(self.content))
+        return self.fields + byte_range + tag(6, FIXED32) + self.checksum
 
 
 def write_bundle(prefix: str | os.PathLike[str], values: Mapping[str, Any]) -> None:
@@ -62,8 +62,8 @@ def write_bundle(prefix: str | os.PathLike[str], values: Mapping[str, Any]) -> N
     files.make_folder(index.parent)
     with drafts.alone_in(index.parent):
         earlier = [file for file in files_of(prefix) if file != index]
-        taken = earlier if index.exists() else []
-        number = next(number for number in count(1) if shard_of(prefix, 0, number) not in taken)
+        existing = earlier if index.exists() else []
+        number = next(number for number in count(1) if shard_of(prefix, 0, number) not in existing)
         shard = shard_of(prefix, 0, number)
         with saving(index):
             table = as_table({b"": whole_number(1, number) + _HEADER_VERSION} | entries)
@@ -125,5 +125,5 @@ def _strings(name: str, array: np.ndarray[Any, Any]) -> tuple[bytes, bytes]:
         TEXT_BYTES.check(len(string))
     lengths = [len(string) for string in strings]
     covered = length_bytes(lengths)
-    rest = b"".join([masked_checksum(covered), *strings])
-    return b"".join([varint(length) for length in lengths]) + rest, masked_checksum(covered + rest)
+    following = b"".join([masked_checksum(covered), *strings])
+    return b"".join([varint(length) for length in lengths]) + following, masked_checksum(covered + following)

@@ -122,7 +122,7 @@ def _append_block(content: bytearray, entries: Iterable[tuple[bytes, bytes]]) ->
             starts.append(len(content) - offset)
             last = b""
         shortest = min(len(last), len(key))
-        shared = next((place for place in range(shortest) if last[place] != key[place]), shortest)
+        shared = next((at for at in range(shortest) if last[at] != key[at]), shortest)
         content += varint(shared) + varint(len(key) - shared) + varint(len(value)) + key[shared:] + value
         last = key
     starts = starts or [0]

@@ -127,6 +127,25 @@ def wait_for(descriptor: int) -> None:
             fcntl.flock(descriptor, fcntl.LOCK_EX)
 
 
+@contextlib.contextmanager
+def alone_in(folder: str | os.PathLike[str]) -> Generator[None]:
+    """Waits until no other writer is in a block for this folder, if the system can lock folders."""
+    if fcntl is None:
+        yield
+        return
+    descriptor = None
+    try:
+        with contextlib.suppress(OSError):
+            descriptor = os.open(folder, os.O_RDONLY)
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        if descriptor is not None:
+            with contextlib.suppress(OSError):
+                fcntl.flock(descriptor, fcntl.LOCK_UN)  # also for a fork, which has a copy of the descriptor
+            os.close(descriptor)
+
+
 def _lock(descriptor: int) -> bool | None:
     """Locks an open file until it is closed; returns whether it succeeded, or None if locks are not supported."""
     if fcntl is None:

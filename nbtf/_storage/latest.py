@@ -7,12 +7,14 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from nbtf._storage import files
 from nbtf._storage.archives import inside
-from nbtf._storage.documents import Schema, as_document, check, parse_document
+from nbtf._storage.documents import Schema, check, parse_document
 from nbtf._storage.limits import DOCUMENT_BYTES, UnsavableError, saving
+from nbtf._storage.messages.field_types import DOUBLE, STRING
+from nbtf._storage.messages.message import Fields, Message
 from nbtf._storage.reading import open_bytes
 from nbtf._storage.refusal import RefusedFileError, refusing
 
@@ -42,6 +44,16 @@ _SCHEMA: Schema = {
     "last_preserved_timestamp?": _SECONDS,
 }
 
+
+class _State(Message):
+    FIELDS: ClassVar[Fields] = {
+        "model_checkpoint_path": (1, STRING),
+        "all_model_checkpoint_paths": (2, [STRING]),
+        "all_model_checkpoint_timestamps": (3, [DOUBLE]),
+        "last_preserved_timestamp": (4, DOUBLE),
+    }
+
+
 _FIELD = re.compile(rb'\s*(\w+)\s*:\s*(?:"((?:[^"\\\n]|\\.)*)"|([-+.\w]+))[ \t]*[,;]?\s*')
 """A field of a state file in text form: its name, and a text or a number."""
 
@@ -52,7 +64,7 @@ _ESCAPED = {b"n": b"\n", b"r": b"\r", b"t": b"\t"}
 def read_state(folder: str | os.PathLike[str], file_name: str | None = None) -> FolderState | None:
     """Returns the state of the checkpoints in a folder, or None if the folder has no state file.
 
-    The file is JSON if nbtf wrote it, and a message in text form if TensorFlow did.
+    The file is a message in text form, as in TensorFlow, or JSON if an older nbtf wrote it.
 
     Raises:
       RefusedFileError: if the file is damaged, or names checkpoints outside the folder.
@@ -65,8 +77,8 @@ def read_state(folder: str | os.PathLike[str], file_name: str | None = None) -> 
             content = stream.read(DOCUMENT_BYTES.maximum + 1)
     except (FileNotFoundError, NotADirectoryError, IsADirectoryError, PermissionError):
         return None
-    is_of_tensorflow = _FIELD.match(content) is not None
-    state = _parse_message(content, directory, file) if is_of_tensorflow else parse_document(content, file, _SCHEMA)
+    is_message = _FIELD.match(content) is not None
+    state = _parse_message(content, directory, file) if is_message else parse_document(content, file, _SCHEMA)
     names: list[str] = [state["model_checkpoint_path"], *state["all_model_checkpoint_paths"]]
     for name in names:
         inside(directory, name, file)
@@ -76,7 +88,7 @@ def read_state(folder: str | os.PathLike[str], file_name: str | None = None) -> 
 
 
 def _parse_message(content: bytes, directory: str, source: str) -> dict[str, Any]:
-    """Returns the state in a `CheckpointState` in text form, which TensorFlow writes.
+    """Returns the state in a `CheckpointState` in text form.
 
     Source: TensorFlow, `tensorflow/python/training/checkpoint_state.proto`; Protocol Buffers, Text Format.
     """
@@ -130,14 +142,15 @@ def note_latest(
       OSError: if the file cannot be written.
     """
     path = Path(prefix)
-    state = {
-        "model_checkpoint_path": path.name,
-        "all_model_checkpoint_paths": [Path(checkpoint).name for checkpoint in checkpoints],
-        "all_model_checkpoint_timestamps": list(times),
-        "last_preserved_timestamp": preserved,
-    }
+    state = _State(
+        model_checkpoint_path=path.name,
+        all_model_checkpoint_paths=[Path(checkpoint).name for checkpoint in checkpoints],
+        all_model_checkpoint_timestamps=times,
+        last_preserved_timestamp=preserved,
+    )
+    content = str(state).encode()
     with saving(path.parent / file_name):
-        content = as_document(state, _SCHEMA, indent=1)
+        DOCUMENT_BYTES.check(len(content))
     files.write(path.parent / file_name, content)
 
 

@@ -101,7 +101,10 @@ OBJECT_LEVELS = Limit(120, "levels of nested objects", "Nest less deeply: keep t
 SWELLING = Limit(16, "bytes for each byte of the archive", "Save the file again with nbtf, which does not compress.")
 """nbtf writes archives without compression; trained weights that another program compressed give 1.1."""
 
-INDEX_BYTES = Limit(2**24, "bytes in the index or the object graph of a checkpoint", "Split the checkpoint.")
-"""TensorFlow needs about 100 bytes for each variable."""
+INDEX_BYTES = Limit(2**26, "bytes in the index or the object graph of a checkpoint", "Split the checkpoint.")
+"""The graph needs about 100 bytes for each variable, the index about 30."""
+
+OBJECTS = Limit(4_000_000, "objects in one checkpoint", "Split the checkpoint.")
+"""Variables, and the objects that lead to them."""
 
 CATALOGUE_BYTES = Limit(2**24, "bytes in one translation catalogue", "Split the notebook.")

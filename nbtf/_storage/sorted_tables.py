@@ -1,4 +1,4 @@
-"""Reads tables of sorted keys with their values, the format of a TensorFlow checkpoint's index.
+"""Reads and writes tables of sorted keys with their values, the format of a TensorFlow checkpoint's index.
 
 A table is a row of blocks and a footer. The footer has the handle (offset and size) of the block of blocks, whose
 values are the handles of the others. In a block, a key stores only its difference from the start of the key before it.
@@ -9,11 +9,12 @@ Source: LevelDB, `doc/table_format.md`, and TensorFlow, `tensorflow/core/lib/io/
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
 from nbtf._storage.checksums import masked_checksum
-from nbtf._storage.limits import NAME_BYTES, SWELLING
+from nbtf._storage.limits import ARRAYS, NAME_BYTES, SWELLING
 from nbtf._storage.messages.encoding import Reader
+from nbtf._storage.wire import varint
 
 _MAGIC = struct.pack("<Q", 0xDB4775248B80FB57)
 _FOOTER = 48
@@ -21,6 +22,12 @@ _FOOTER = 48
 
 _TRAILER = 5
 """Bytes after a block: the number of its compression, and a checksum."""
+
+_BLOCK_ENTRIES = 4096
+"""Entries that nbtf writes into a block."""
+
+_RESTART = 16
+"""Entries of a block from one whole key to the next."""
 
 _COMPRESSIONS = {1: "snappy", 2: "zstd"}
 _ALLOWANCE = 2**20
@@ -52,6 +59,7 @@ def parse_table(content: bytes) -> dict[bytes, bytes]:
             if last is not None and key <= last:
                 raise ValueError(f"its key {key!r:.200} comes after {last!r:.200}, but keys are unique and sorted")
             last, table[key] = key, value
+            ARRAYS.check(len(table) - 1)  # one entry is a header
             nbytes += len(key)
             if nbytes > SWELLING.maximum * len(content) + _ALLOWANCE:
                 raise ValueError(f"its {len(content):,} bytes expand to keys of more than {nbytes:,} bytes")
@@ -93,3 +101,33 @@ def _entries(block: memoryview) -> Iterator[tuple[bytes, bytes]]:
         key = key[:shared] + bytes(reader.data[reader.at : middle])
         reader.at = middle + size
         yield key, bytes(reader.data[middle : reader.at])
+
+
+def as_table(table: Mapping[bytes, bytes]) -> bytes:
+    """Returns the table of keys and values that `parse_table` reads."""
+    content, handles = bytearray(), list[tuple[bytes, bytes]]()
+    ordered = sorted(table.items())
+    for start in range(0, len(ordered), _BLOCK_ENTRIES):
+        entries = ordered[start : start + _BLOCK_ENTRIES]
+        handles.append((entries[-1][0], _append_block(content, entries)))
+    footer = _append_block(content, []) + _append_block(content, handles)
+    return bytes(content + footer.ljust(_FOOTER - len(_MAGIC), b"\0") + _MAGIC)
+
+
+def _append_block(content: bytearray, entries: Iterable[tuple[bytes, bytes]]) -> bytes:
+    """Appends a block of sorted entries, and returns its handle."""
+    offset, starts, last = len(content), list[int](), b""
+    for number, (key, value) in enumerate(entries):
+        if number % _RESTART == 0:
+            starts.append(len(content) - offset)
+            last = b""
+        shortest = min(len(last), len(key))
+        shared = next((at for at in range(shortest) if last[at] != key[at]), shortest)
+        content += varint(shared) + varint(len(key) - shared) + varint(len(value)) + key[shared:] + value
+        last = key
+    starts = starts or [0]
+    content += struct.pack(f"<{len(starts) + 1}I", *starts, len(starts))
+    size = len(content) - offset
+    content += b"\0"  # not compressed
+    content += masked_checksum(bytes(content[offset:]))
+    return varint(offset) + varint(size)

@@ -1,7 +1,7 @@
-"""Reads the tensors of a checkpoint that TensorFlow wrote.
+"""Reads the tensors of a checkpoint, in the format of TensorFlow.
 
     ckpt-1.index                  a table: dtype, shape, offset and checksum of each tensor by name
-    ckpt-1.data-00000-of-00001    the bytes of the tensors; a large checkpoint has several such files
+    ckpt-1.data-00000-of-00001    the bytes of the tensors; TensorFlow may write several such files
 
 Source: TensorFlow, `tensorflow/core/protobuf/tensor_bundle.proto` and `core/util/tensor_bundle/tensor_bundle.cc`.
 """
@@ -27,12 +27,12 @@ from nbtf._storage.messages.message import Fields, Message
 from nbtf._storage.reading import open_bytes
 from nbtf._storage.refusal import RefusedFileError, refusing
 from nbtf._storage.sorted_tables import parse_table
-from nbtf._storage.tensor_messages import TensorShape, dtype_of
+from nbtf._storage.tensor_messages import TensorShape, dtype_of, little_endian
 
 _LONG = 1 << 32
 """Length from which a string's checksum covers eight bytes of its length, not four."""
 
-_PIECES = b"\0"
+PIECES = b"\0"
 """First byte of the names under which the pieces of a partitioned variable are stored."""
 
 
@@ -50,6 +50,11 @@ class _Entry(Message):
         "crc32c": (6, FIXED32),
         "slices": (7, [BYTES]),
     }
+
+
+def length_bytes(lengths: Iterable[int]) -> bytes:
+    """Returns the lengths of strings in the form that checksums cover."""
+    return b"".join([struct.pack("<I" if length < _LONG else "<Q", length) for length in lengths])
 
 
 class StoredTensor(NamedTuple):
@@ -98,8 +103,13 @@ def _as_pattern(name: str) -> str:
     return "".join([f"[{character}]" if character in "*?[" else character for character in name])
 
 
+def shard_of(prefix: str | os.PathLike[str], number: int, count: int) -> Path:
+    """Returns one of the files with a checkpoint's tensors."""
+    return Path(f"{os.fspath(prefix)}.data-{number:05d}-of-{count:05d}")
+
+
 class TensorBundle:
-    """A checkpoint that TensorFlow wrote. The index is read immediately, each tensor when it is requested.
+    """A checkpoint. The index is read immediately, each tensor when it is requested.
 
     Args:
       prefix: the path of the checkpoint, without `.index`.
@@ -116,12 +126,12 @@ class TensorBundle:
             size = os.fstat(file.fileno()).st_size
             INDEX_BYTES.check(size)
             table = parse_table(file.read(size))
-            ARRAYS.check(len(table))
             self._shards = _shard_count(table.pop(b"", None))
+            ARRAYS.check(len(table))
             self.tensors: dict[str, StoredTensor] = {
                 name.decode(): self._stored(name, message)
                 for name, message in table.items()
-                if not name.startswith(_PIECES)
+                if not name.startswith(PIECES)
             }
 
     def _stored(self, name: bytes, message: bytes) -> StoredTensor:
@@ -141,12 +151,20 @@ class TensorBundle:
     def read_all(self) -> dict[str, np.ndarray[Any, Any]]:
         """Returns all tensors by name, except those of dtypes that nbtf lacks.
 
+        If a writer replaces the checkpoint meanwhile, the new one is returned.
+
         Raises:
           RefusedFileError: if a file is damaged or missing, or a tensor is stored in pieces.
         """
         chosen = {name: tensor for name, tensor in self.tensors.items() if tensor.dtype is not None}
         self._check_total(chosen.values())
-        return {name: self.read(name) for name in chosen}
+        try:
+            return {name: self.read(name) for name in chosen}
+        except RefusedFileError:
+            current = TensorBundle(self._prefix)
+            if (current._shards, current.tensors) == (self._shards, self.tensors):
+                raise
+            return current.read_all()
 
     def read(self, name: str) -> np.ndarray[Any, Any]:
         """Returns a tensor; strings as objects.
@@ -155,7 +173,7 @@ class TensorBundle:
           KeyError: if there is none of this name.
           RefusedFileError: if a file is damaged or missing, or the tensor is stored in pieces or has another dtype.
         """
-        tensor, path = self.tensors[name], self._shard_path(self.tensors[name].shard)
+        tensor, path = self.tensors[name], shard_of(self._prefix, self.tensors[name].shard, self._shards)
         if tensor.is_partitioned:
             raise RefusedFileError(
                 f"{self._index} stores {name!r:.200} in pieces, because it was a partitioned variable; expected whole "
@@ -170,9 +188,6 @@ class TensorBundle:
             raise RefusedFileError(
                 f"{path} is missing, but {self._index} needs it. Copy it to the same folder."
             ) from None
-
-    def _shard_path(self, number: int) -> Path:
-        return Path(f"{self._prefix}.data-{number:05d}-of-{self._shards:05d}")
 
     def _check_total(self, tensors: Iterable[StoredTensor]) -> None:
         """Checks that tensors do not share bytes: a small file could otherwise fill the memory."""
@@ -209,7 +224,6 @@ def _check_range(file: BinaryIO, name: str, tensor: StoredTensor) -> None:
 
 def _read_numbers(file: Any, name: str, tensor: StoredTensor) -> np.ndarray[Any, Any]:
     dtype = dtype_of(tensor.number)
-    little = dtype.newbyteorder("<") if dtype.kind in "fiuc" else dtype
     if math.prod(tensor.shape) * dtype.itemsize != tensor.nbytes:
         raise ValueError(f"the {tensor.nbytes:,} bytes of {name!r:.200} do not fit its shape {list(tensor.shape)}")
     _check_range(file, name, tensor)
@@ -219,7 +233,7 @@ def _read_numbers(file: Any, name: str, tensor: StoredTensor) -> np.ndarray[Any,
     _check_checksum(raw.data, name, tensor)
     if dtype.kind == "b" and raw.size and raw.max() > 1:
         raise ValueError(f"{name!r:.200} has a truth value that is neither 0 nor 1")
-    return raw.view(little).reshape(tensor.shape).astype(dtype, copy=False)
+    return raw.view(little_endian(dtype)).reshape(tensor.shape).astype(dtype, copy=False)
 
 
 def _read_strings(file: BinaryIO, name: str, tensor: StoredTensor) -> np.ndarray[Any, Any]:
@@ -231,7 +245,7 @@ def _read_strings(file: BinaryIO, name: str, tensor: StoredTensor) -> np.ndarray
     reader = Reader(memoryview(content))
     lengths = [reader.varint() for _ in range(count)]
     checksum, start = content[reader.at : reader.at + 4], reader.at + 4
-    covered = b"".join([struct.pack("<I" if length < _LONG else "<Q", length) for length in lengths])
+    covered = length_bytes(lengths)
     if sum(lengths) != len(content) - start:
         raise ValueError(
             f"the strings of {name!r:.200} have {sum(lengths):,} bytes, but {len(content) - start:,} exist"

@@ -94,6 +94,16 @@ def dtype_of(number: int) -> np.dtype[Any]:
     return np.dtype(scalar)
 
 
+def number_of(dtype: np.dtype[Any]) -> int | None:
+    """Returns the number of NumPy's dtype in `types.proto`; None if it has none. Objects are strings."""
+    return _STRING if dtype.kind == "O" else _NUMBERS.get(dtype.name)
+
+
+def little_endian(dtype: np.dtype[Any]) -> np.dtype[Any]:
+    """Returns a dtype with the low byte first, as messages and checkpoints store its numbers."""
+    return dtype.newbyteorder("<") if dtype.kind in "fiuc" else dtype
+
+
 def encoded(array: np.ndarray[Any, Any]) -> bytes:
     """Returns the message of an array; elements are one block of bytes, strings are separate values."""
     shape = b"".join([block(2, whole_number(1, length)) for length in array.shape])
@@ -102,8 +112,8 @@ def encoded(array: np.ndarray[Any, Any]) -> bytes:
     if number == _STRING:
         return head + b"".join([block(8, text) for text in array.ravel().tolist()])
     ordered = np.ascontiguousarray(array)
-    little = ordered.dtype.newbyteorder("<") if ordered.dtype.kind in "fiuc" else ordered.dtype
-    return head + (block(4, ordered.astype(little, copy=False).tobytes()) if array.size else b"")
+    little = ordered.astype(little_endian(ordered.dtype), copy=False)
+    return head + (block(4, little.tobytes()) if array.size else b"")
 
 
 def decoded(data: bytes) -> tuple[int, np.ndarray[Any, Any]]:

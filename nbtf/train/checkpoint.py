@@ -12,17 +12,19 @@ from nbtf._graph.function import Function
 from nbtf._locks import new_lock
 from nbtf._ops.trackable import Trackable
 from nbtf._ops.variables.variable import Variable
+from nbtf._storage.bundle_writing import write_bundle
 from nbtf._storage.latest import check_prefix
 from nbtf._storage.limits import saving
+from nbtf._storage.tensor_bundle import index_of
 from nbtf.data import Dataset
 from nbtf.data.iterators import Iterator
 from nbtf.errors import NotFoundError
-from nbtf.keras.saving import arrays
 from nbtf.keras.variables import Variable as KerasVariable
-from nbtf.train.files import note_latest, path_of, read_graph
+from nbtf.train.files import note_latest, read_graph
 from nbtf.train.load_status import CheckpointLoadStatus, InitializationOnlyStatus
-from nbtf.train.object_graph import GRAPH_KEY, as_text, check_is_ours, children_of, graph_of, is_trackable
+from nbtf.train.object_graph import GRAPH_KEY, check_is_ours, children_of, graph_of, is_trackable
 from nbtf.train.restoration import Restoration
+from nbtf.train.tensorflow_graph import as_message
 
 _COUNTING = new_lock()
 """Held while a save is counted, so that two threads do not get the same number."""
@@ -38,14 +40,14 @@ class CheckpointOptions:
 
 
 class Checkpoint(Trackable):
-    """Saves the variables of objects to files (NumPy's `.npz`), and also restores checkpoints that TensorFlow wrote.
+    """Saves the variables of objects to files in TensorFlow's format (`.index` and `.data`), and restores them.
 
     Values are matched by the names of the attributes that lead to them. A variable created after `restore` gets its
     value when it becomes an attribute, so a model can be restored before it is built.
 
-    Values that TensorFlow wrote (`.index` and `.data` files) are matched by the same names, including those of Keras
-    models and their optimizers. Positions of dataset iterators, and slots of Keras 2 optimizers, stay unrestored;
-    `assert_consumed` names them.
+    nbtf and TensorFlow restore each other's checkpoints: values are matched by the same names, including those of Keras
+    models and their optimizers. Only positions of dataset iterators, and slots of Keras 2 optimizers, stay unrestored;
+    `assert_consumed` names them. A checkpoint of an older nbtf (`.npz`) is restored as well.
 
     Args:
       root: an object whose parts are saved under their own names, or a variable.
@@ -103,23 +105,29 @@ class Checkpoint(Trackable):
     def write(self, file_prefix: str | os.PathLike[str], options: Any = None) -> str:
         """Writes the values without counting the save or recording it as the latest one.
 
+        A kill or a full disk leaves an earlier checkpoint of this prefix as it was.
+
         Args:
           file_prefix: the path without its extension.
           options: accepted and ignored.
 
         Returns:
           The prefix.
+
+        Raises:
+          UnsavableError: if a name or a value cannot be stored, or there are too many.
+          OSError: if a file cannot be written.
         """
         prefix = os.fspath(file_prefix)
         nodes, objects = graph_of(self)
         values = {
-            node.key: np.asarray(value.position) if isinstance(value, Iterator) else arrays.value_of(value)
+            node.key: np.int64(value.position) if isinstance(value, Iterator) else value.numpy()
             for node, value in zip(nodes, objects, strict=True)
             if node.key is not None
         }
-        with saving(path_of(prefix)):
-            graph = np.asarray(as_text(nodes))
-        arrays.write(path_of(prefix), {**values, GRAPH_KEY: graph})
+        with saving(index_of(prefix)):
+            graph = as_message(nodes)
+        write_bundle(prefix, {**values, GRAPH_KEY: graph})
         return prefix
 
     def save(self, file_prefix: str | os.PathLike[str], options: Any = None) -> str:

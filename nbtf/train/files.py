@@ -1,4 +1,4 @@
-"""Locates checkpoint files of nbtf and TensorFlow, and reads their content."""
+"""Locates the files of checkpoints, and reads their content: TensorFlow's format, and `.npz` of an older nbtf."""
 
 from __future__ import annotations
 
@@ -20,28 +20,26 @@ from nbtf.keras.saving import arrays
 from nbtf.train.object_graph import GRAPH_KEY, Node, from_text
 from nbtf.train.tensorflow_graph import from_message
 
-ENDING = ".npz"
 
-
-def path_of(prefix: str | os.PathLike[str]) -> Path:
-    """Returns the file of a checkpoint: `prefix-1` is in `prefix-1.npz`."""
-    return Path(os.fspath(prefix) + ENDING)
+def _older(prefix: str | os.PathLike[str]) -> Path:
+    """Returns the file in which an older nbtf stored a checkpoint."""
+    return Path(os.fspath(prefix) + ".npz")
 
 
 def checkpoint_exists(prefix: str | os.PathLike[str]) -> bool:
-    """Returns whether a checkpoint of nbtf or TensorFlow exists."""
-    return path_of(prefix).is_file() or index_of(prefix).is_file()
+    """Returns whether a checkpoint exists."""
+    return index_of(prefix).is_file() or _older(prefix).is_file()
 
 
 def remove_checkpoint(prefix: str | os.PathLike[str]) -> None:
-    """Deletes the files of a checkpoint, whether nbtf or TensorFlow wrote them."""
-    for file in (path_of(prefix), *files_of(prefix)):
+    """Deletes the files of a checkpoint."""
+    for file in (*files_of(prefix), _older(prefix)):
         file.unlink(missing_ok=True)
 
 
-def _is_of_tensorflow(prefix: str | os.PathLike[str]) -> bool:
-    """Returns whether only TensorFlow wrote a checkpoint; a file of nbtf is preferred."""
-    return not path_of(prefix).exists() and index_of(prefix).exists()
+def _is_older(prefix: str | os.PathLike[str]) -> bool:
+    """Returns whether a checkpoint exists only as an older nbtf wrote it."""
+    return _older(prefix).exists() and not index_of(prefix).exists()
 
 
 def read_checkpoint(prefix: str | os.PathLike[str]) -> dict[str, np.ndarray[Any, Any]]:
@@ -52,9 +50,7 @@ def read_checkpoint(prefix: str | os.PathLike[str]) -> dict[str, np.ndarray[Any,
       DataLossError: if it is damaged.
     """
     with _finding(prefix):
-        if _is_of_tensorflow(prefix):
-            return TensorBundle(prefix).read_all()
-        return arrays.read(path_of(prefix))
+        return arrays.read(_older(prefix)) if _is_older(prefix) else TensorBundle(prefix).read_all()
 
 
 @contextmanager
@@ -84,11 +80,11 @@ def read_graph(prefix: str | os.PathLike[str]) -> tuple[list[Node], dict[str, np
     graph = values[GRAPH_KEY]
     if graph.dtype.kind == "O":
         return from_message(graph.ravel()[0], index_of(prefix)), values
-    return from_text(graph.tobytes(), path_of(prefix)), values
+    return from_text(graph.tobytes(), _older(prefix)), values
 
 
 def latest_checkpoint(checkpoint_dir: str | os.PathLike[str], latest_filename: str | None = None) -> str | None:
-    """Returns the latest checkpoint in a folder; None if there is none. Both nbtf and TensorFlow may have written it.
+    """Returns the latest checkpoint in a folder; None if there is none. nbtf or TensorFlow may have written it.
 
     If the folder keeps a model's weights in `.weights.h5` files, the newest of these is returned, for `load_weights`.
     TensorFlow does not find such files.
@@ -107,8 +103,8 @@ def latest_checkpoint(checkpoint_dir: str | os.PathLike[str], latest_filename: s
     if state is None:
         weights = [(file.stat().st_mtime_ns, file.name) for file in Path(checkpoint_dir).glob("*.weights.h5")]
         return os.path.join(os.fspath(checkpoint_dir), max(weights)[1]) if weights else None
-    # A model's weights file has no `.npz` after its name.
-    candidates = (path_of(state.latest), index_of(state.latest), Path(state.latest))
+    weights_file = Path(state.latest)  # a model's weights have no ending after the name
+    candidates = (index_of(state.latest), _older(state.latest), weights_file)
     return state.latest if any(path.exists() for path in candidates) else None
 
 
@@ -123,7 +119,7 @@ def _prefix(ckpt_dir_or_file: str | os.PathLike[str]) -> str:
 
 
 def list_variables(ckpt_dir_or_file: str | os.PathLike[str]) -> list[tuple[str, list[int]]]:
-    """Returns names and shapes of the values in a checkpoint of nbtf or TensorFlow.
+    """Returns names and shapes of the values in a checkpoint that nbtf or TensorFlow wrote.
 
     Args:
       ckpt_dir_or_file: a checkpoint, or a folder, whose latest checkpoint is read.
@@ -137,7 +133,7 @@ def list_variables(ckpt_dir_or_file: str | os.PathLike[str]) -> list[tuple[str, 
 
 
 def load_variable(ckpt_dir_or_file: str | os.PathLike[str], name: str) -> Any:
-    """Returns one value of a checkpoint of nbtf or TensorFlow as a NumPy array.
+    """Returns one value of a checkpoint that nbtf or TensorFlow wrote as a NumPy array.
 
     Raises:
       ValueError: if the folder has no checkpoint.
@@ -148,7 +144,7 @@ def load_variable(ckpt_dir_or_file: str | os.PathLike[str], name: str) -> Any:
 
 
 class CheckpointReader:
-    """Reads a checkpoint of nbtf or TensorFlow: shapes and types immediately, each value when it is requested.
+    """Reads a checkpoint that nbtf or TensorFlow wrote: shapes and types immediately, each value when it is requested.
 
     Args:
       prefix: the checkpoint.
@@ -163,11 +159,11 @@ class CheckpointReader:
         self._prefix = os.fspath(prefix)
         self._bundle: TensorBundle | None = None
         with _finding(prefix):
-            if _is_of_tensorflow(prefix):
-                self._bundle = TensorBundle(prefix)
-                self._specs: Mapping[str, ArraySpec | StoredTensor] = self._bundle.tensors
+            if _is_older(prefix):
+                self._specs: Mapping[str, ArraySpec | StoredTensor] = read_array_specs(_older(prefix))
             else:
-                self._specs = read_array_specs(path_of(prefix))
+                self._bundle = TensorBundle(prefix)
+                self._specs = self._bundle.tensors
 
     def get_tensor(self, name: str) -> Any:
         """Returns a value.
@@ -180,7 +176,7 @@ class CheckpointReader:
             raise NotFoundError(f"Key {name} not found in checkpoint; it has {sorted(self._specs)}")
         with _finding(self._prefix):
             value = (
-                read_arrays(path_of(self._prefix), names=[name])[name]
+                read_arrays(_older(self._prefix), names=[name])[name]
                 if self._bundle is None
                 else self._bundle.read(name)
             )
@@ -200,7 +196,7 @@ class CheckpointReader:
 
 
 def load_checkpoint(ckpt_dir_or_file: str | os.PathLike[str]) -> CheckpointReader:
-    """Returns a reader of a checkpoint of nbtf or TensorFlow, or of the latest one in a folder.
+    """Returns a reader of a checkpoint that nbtf or TensorFlow wrote, or of the latest one in a folder.
 
     Raises:
       ValueError: if the folder has no checkpoint.

@@ -19,8 +19,7 @@ _HOUR = 3600.0  # seconds
 class CheckpointManager:
     """Saves checkpoints to a folder and keeps only the latest; continues where an earlier process ended.
 
-    A folder of TensorFlow is continued too: its checkpoints are restored, listed and deleted like nbtf's. After the
-    first save, TensorFlow can no longer read the folder's state file.
+    A folder of TensorFlow is continued too, and TensorFlow continues a folder of nbtf: the files are the same.
 
     Args:
       checkpoint: the checkpoint to save.

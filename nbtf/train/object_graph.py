@@ -11,7 +11,7 @@ from nbtf._ops.module import Module
 from nbtf._ops.random.generator import Generator
 from nbtf._ops.trackable import Trackable
 from nbtf._ops.variables.variable import Variable as TensorVariable
-from nbtf._storage.documents import as_document, parse_document
+from nbtf._storage.documents import parse_document
 from nbtf._storage.manifest import damage
 from nbtf.data.iterators import Iterator
 from nbtf.keras.layers import Conv1D, Conv2D, Dense, Embedding
@@ -202,21 +202,8 @@ def _escaped(name: str) -> str:
     return name.replace(".", "..").replace("/", ".S")
 
 
-def as_text(nodes: Sequence[Node]) -> bytes:
-    """Returns a graph as JSON.
-
-    Raises:
-      UnsavableError: if it is too large to be read back.
-    """
-    entries = [
-        {"children": node.children} | ({} if node.key is None else {"key": node.key, "name": node.name})
-        for node in nodes
-    ]
-    return as_document({"version": 1, "nodes": entries}, _SCHEMA)
-
-
 def from_text(text: bytes, source: object) -> list[Node]:
-    """Returns the graph that `as_text` wrote.
+    """Returns the graph that an older nbtf wrote as JSON.
 
     Raises:
       DataLossError: if the text is not a valid graph.

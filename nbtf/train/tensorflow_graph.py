@@ -1,16 +1,18 @@
-"""Reads the object graph in a checkpoint that TensorFlow wrote.
+"""Reads and writes the object graph of a checkpoint as a message, as TensorFlow does.
 
 Source: TensorFlow, `tensorflow/core/protobuf/trackable_object_graph.proto`.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import ClassVar
 
-from nbtf._storage.limits import ARRAYS, INDEX_BYTES, NAME_BYTES
+from nbtf._storage.limits import INDEX_BYTES, NAME_BYTES, OBJECTS, UnsavableError
 from nbtf._storage.messages.field_types import BYTES, INT32, STRING
 from nbtf._storage.messages.message import Fields, Message
 from nbtf._storage.refusal import refusing
+from nbtf._storage.wire import block, whole_number
 from nbtf.train.object_graph import Node
 
 _VALUE = "VARIABLE_VALUE"
@@ -43,10 +45,37 @@ def from_message(content: bytes, source: object) -> list[Node]:
     with refusing(source, "is damaged in its object graph; copy or save it again"):
         INDEX_BYTES.check(len(content))
         objects = [*_Graph.FromString(content).nodes]
-        ARRAYS.check(len(objects))
+        OBJECTS.check(len(objects))
         if not objects:
             raise ValueError("it contains no object")
         return [_node(number, _Object.FromString(message), len(objects)) for number, message in enumerate(objects)]
+
+
+def as_message(nodes: Iterable[Node]) -> bytes:
+    """Returns a graph as a `TrackableObjectGraph`.
+
+    Raises:
+      UnsavableError: if it is too large to be read back.
+    """
+    try:
+        objects = [_object(node) for node in nodes]
+    except UnicodeEncodeError as error:
+        raise UnsavableError(f"the name {error.object!r:.200} has a character that UTF-8 cannot write.") from None
+    OBJECTS.check(len(objects))
+    content = b"".join([block(1, message) for message in objects])
+    INDEX_BYTES.check(len(content))
+    return content
+
+
+def _object(node: Node) -> bytes:
+    fields: list[bytes] = []
+    for name, number in node.children.items():
+        NAME_BYTES.check(len(name))
+        fields.append(block(1, whole_number(1, number) + block(2, name)))
+    if node.key is not None:
+        attribute = node.key.rpartition("/")[2]
+        fields.append(block(2, block(1, attribute) + block(2, node.name) + block(3, node.key)))
+    return b"".join(fields)
 
 
 def _node(number: int, message: _Object, count: int) -> Node:

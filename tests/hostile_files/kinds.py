@@ -18,6 +18,8 @@ import numpy as np
 
 import nbtf as tf
 from nbtf._storage import folders, packing
+from nbtf._storage.sorted_tables import as_table, parse_table
+from nbtf._storage.tensor_bundle import files_of
 from nbtf.cli import notebook_file, translation
 from nbtf.cli.command_error import CommandError
 from nbtf.cli.exercises import student_copy
@@ -27,6 +29,7 @@ from nbtf.keras.generation import LEGACY
 from nbtf.keras.saving.models import CONFIG, METADATA, WEIGHTS
 from nbtf.saved_model.writing import OBJECTS, VALUES
 from tests.hostile_files import grammar
+from tests.storage.older_checkpoints import as_older, with_older_state
 
 keras = tf.keras
 Files = dict[str, bytes]
@@ -266,19 +269,27 @@ def _led_elsewhere(document: Any, random: Random) -> Any:
 
 def _make_checkpoints(folder: Path) -> Callable[[Random], Files]:
     prefix = _checkpoint().save(folder / "seed")
-    content = Path(f"{prefix}.npz").read_bytes()
+    parts = {file.name.replace(Path(prefix).name, "c"): file.read_bytes() for file in files_of(prefix)}
+    table = parse_table(parts["c.index"])
+    content = as_older(prefix).read_bytes()
     arrays = _loaded(content)
     graph = next(name for name, array in arrays.items() if b'"nodes"' in array.tobytes())
     document = json.loads(arrays[graph].tobytes())
 
     def hostile(random: Random) -> Files:
-        choice = random.randrange(3)
+        choice = random.randrange(5)
         if choice == 0:
             return {"c.npz": grammar.damaged(content, random)}
         if choice == 1:
             return {"c.npz": npz(_changed(arrays, random), random)}
-        text = json.dumps(grammar.mutated(document, random)).encode()
-        return {"c.npz": npz({**arrays, graph: np.frombuffer(text, arrays[graph].dtype.str[:2] + "1")}, random)}
+        if choice == 2:
+            text = json.dumps(grammar.mutated(document, random)).encode()
+            return {"c.npz": npz({**arrays, graph: np.frombuffer(text, arrays[graph].dtype.str[:2] + "1")}, random)}
+        name = random.choice([*parts])
+        if choice == 3:
+            return {**parts, name: grammar.damaged(parts[name], random)}
+        key = random.choice([*table])
+        return {**parts, "c.index": as_table({**table, key: grammar.damaged(table[key], random)})}
 
     return hostile
 
@@ -299,11 +310,12 @@ def _make_states(folder: Path) -> Callable[[Random], Files]:
     for _ in range(2):
         manager.save()
     content = (folder / "checkpoint").read_bytes()
+    older = json.loads(with_older_state(folder).read_bytes())
 
     def hostile(random: Random) -> Files:
-        if random.random() < 0.3:
+        if random.random() < 0.5:
             return {"checkpoint": grammar.damaged(content, random)}
-        return {"checkpoint": json.dumps(grammar.mutated(json.loads(content), random)).encode()}
+        return {"checkpoint": json.dumps(grammar.mutated(older, random)).encode()}
 
     return hostile
 

@@ -24,6 +24,7 @@ from nbtf._storage import reading
 from nbtf.cli.checking.settings import read_settings
 from nbtf.keras.datasets import cifar10, fashion_mnist, mnist
 from tests.storage import tensor_bundles
+from tests.storage.older_checkpoints import as_older
 from tests.storage.savers import SAVERS, CommandFailedError, command, model, notebook
 
 keras = tf.keras
@@ -131,6 +132,11 @@ def _write_bundle(folder: Path) -> None:
     tensor_bundles.write(folder / "c", tensor_bundles.table(entries.items()), content)
 
 
+def _write_older(folder: Path) -> None:
+    _write_bundle(folder)
+    as_older(folder / "c")
+
+
 def _write(name: str, content: bytes) -> Callable[[Path], object]:
     def prepare(folder: Path) -> None:
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
@@ -235,8 +241,9 @@ READERS = (
         f"s/{_MANIFEST}",
         lambda f: tf.saved_model.contains_saved_model(f / "s"),
     ),
-    FileReader("written checkpoint", _saved("written checkpoint"), "c.npz", _loaded("written checkpoint")),
-    FileReader("variables", _saved("written checkpoint"), "c.npz", lambda f: tf.train.list_variables(f / "c")),
+    FileReader("written checkpoint", _saved("written checkpoint"), "c.index", _loaded("written checkpoint")),
+    FileReader("older checkpoint", _write_older, "c.npz", lambda f: tf.train.load_variable(f / "c", "v")),
+    FileReader("older variables", _write_older, "c.npz", lambda f: tf.train.list_variables(f / "c")),
     FileReader("state", _saved("checkpoint"), _STATE, lambda f: tf.train.latest_checkpoint(f)),
     FileReader(
         "managed checkpoint",
@@ -246,7 +253,7 @@ READERS = (
     ),
     FileReader("index", _write_bundle, "c.index", lambda f: tf.train.load_variable(f / "c", "v")),
     FileReader("shard", _write_bundle, "c.data-00000-of-00001", lambda f: tf.train.load_variable(f / "c", "v")),
-    FileReader("saver", _saved("saver"), "model-2.npz", _loaded("saver")),
+    FileReader("saver", _saved("saver"), "model-2.index", _loaded("saver")),
     FileReader("state of a saver", _saved("saver"), _STATE, lambda f: tf.compat.v1.train.get_checkpoint_state(f)),
     FileReader(
         "vocabulary",

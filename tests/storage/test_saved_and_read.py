@@ -78,7 +78,7 @@ def test_each_limit_is_reached_and_not_passed(
     monkeypatch.setattr(limit, "maximum", maximum)
     build(maximum).save(tmp_path)
     with pytest.raises(
-        UnsavableError, match=rf"npz was not saved: {maximum + 1:,} {limit.bounds}; the limit is {maximum:,}"
+        UnsavableError, match=rf"index was not saved: {maximum + 1:,} {limit.bounds}; the limit is {maximum:,}"
     ):
         build(maximum + 1).save(tmp_path)
 
@@ -127,8 +127,8 @@ def test_a_catalogue_that_could_not_be_read_is_not_written(tmp_path: Path, monke
     assert (tmp_path / "a.po").read_bytes() == before
 
 
-@pytest.mark.parametrize("name", ["file", "args", "kwds", "allow_pickle", "arr_0", "x.npy"])
-def test_a_variable_may_have_the_name_of_an_argument_of_numpy(name: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", ["file", "args", "allow_pickle", "x.npy", "a\0b", "a/b..c", "\x01", "\U0010ffff"])
+def test_a_variable_may_have_almost_any_name(name: str, tmp_path: Path) -> None:
     saved = tf.Variable(1.0), tf.Variable(0.0)
     tf.compat.v1.train.Saver({name: saved[0]}).save(None, f"{tmp_path}/model")
     tf.compat.v1.train.Saver({name: saved[1]}).restore(None, f"{tmp_path}/model")
@@ -136,15 +136,22 @@ def test_a_variable_may_have_the_name_of_an_argument_of_numpy(name: str, tmp_pat
     assert saved[1].numpy() == 1.0
 
 
-@pytest.mark.parametrize("name", ["a\0b", "a\ud800"])
-def test_a_name_that_no_archive_has_is_refused(name: str, tmp_path: Path) -> None:
-    with pytest.raises(UnsavableError, match=r"was not saved: the name 'a.*' has a character that"):
+@pytest.mark.parametrize("name", ["", "\0a", "a\ud800"])
+def test_a_name_that_no_checkpoint_has_is_refused(name: str, tmp_path: Path) -> None:
+    with pytest.raises(UnsavableError, match=r"was not saved: the name '.*' (has a character that|is empty or starts)"):
         tf.compat.v1.train.Saver({name: tf.Variable(1.0)}).save(None, f"{tmp_path}/model")
 
 
-def test_a_text_that_ends_with_a_nul_is_refused_instead_of_cut(tmp_path: Path) -> None:
+def test_a_part_without_values_may_not_have_such_a_name_either(tmp_path: Path) -> None:
+    with pytest.raises(UnsavableError, match=r"was not saved: the name 'a\\ud800' has a character that UTF-8"):
+        tf.train.Checkpoint(parts={"a\ud800": []}).write(tmp_path / "c")
+
+
+def test_a_text_that_ends_with_a_nul_is_refused_by_an_archive_instead_of_cut(tmp_path: Path) -> None:
+    module = tf.Module()
+    module.text = tf.Variable(b"a\0")
     with pytest.raises(UnsavableError, match=r"the text b'a\\x00' ends with a NUL byte, which NumPy's files drop"):
-        tf.train.Checkpoint(v=tf.Variable(b"a\0")).write(tmp_path / "c")
+        tf.saved_model.save(module, tmp_path / "s")
 
 
 def test_two_variables_of_one_name_are_refused() -> None:

@@ -67,7 +67,9 @@ def test_values_are_those_that_were_written(tmp_path: Path) -> None:
     assert both == [[1.0, 2.0], [b"a", b"", b"b\0"], 5]
 
 
-@pytest.mark.parametrize("size", [0, 1, 3, 4, 2**14 - 1, 2**14, 2**14 + 1, 2**22, 2**22 + 3, 2**22 + 2**15 + 1])
+@pytest.mark.parametrize(
+    "size", [0, 1, 3, 4, 1023, 1024, 1025, 54_215, 54_216, 54_224, 54_231, 104_561, 2**22, 2**22 + 3, 2**22 + 108_433]
+)
 def test_checksums_of_long_content_are_those_of_a_loop_over_its_bytes(size: int) -> None:
     content = np.random.default_rng(size).bytes(size)
     remainder = 0xFFFFFFFF

@@ -1,4 +1,4 @@
-"""Are the files of checkpoints read within limits, and is a damaged file refused by its name?"""
+"""Are the checkpoints of an older nbtf read within limits, and is a damaged file refused by its name?"""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ import pytest
 
 import nbtf as tf
 from nbtf.errors import DataLossError
+from tests.storage.older_checkpoints import as_older, with_older_state
 
 
 def _saved(folder: Path) -> str:
@@ -47,7 +48,7 @@ def test_a_state_file_that_is_damaged_or_leads_elsewhere_is_refused(
     reader: str, before: str, after: str, tmp_path: Path
 ) -> None:
     _saved(tmp_path)
-    state = tmp_path / "checkpoint"
+    state = with_older_state(tmp_path)
     assert before in state.read_text()
     state.write_text(state.read_text().replace(before, after))
     if before == "timestamps":  # an older nbtf wrote none
@@ -56,6 +57,32 @@ def test_a_state_file_that_is_damaged_or_leads_elsewhere_is_refused(
 
     with pytest.raises(DataLossError, match=r"checkpoint (is damaged|names)"):
         READERS[reader](tmp_path)
+
+
+def test_an_older_checkpoint_is_restored_and_the_folder_is_continued(tmp_path: Path) -> None:
+    values: dict[str, Any] = {
+        "v": tf.Variable([1.0, 2.0]),
+        "texts": tf.Variable(["a", "bc"]),
+        "parts": [tf.Variable(3), {"a.b": True}],
+    }
+    first = tf.train.CheckpointManager(tf.train.Checkpoint(**values), tmp_path, 2)
+    for _ in range(2):
+        as_older(str(first.save()))
+    with_older_state(tmp_path)
+    others: dict[str, Any] = {
+        "v": tf.Variable([0.0, 0.0]),
+        "texts": tf.Variable(["", ""]),
+        "parts": [tf.Variable(0), {"a.b": False}],
+    }
+    checkpoint = tf.train.Checkpoint(**others)
+    manager = tf.train.CheckpointManager(checkpoint, tmp_path, 2)
+    checkpoint.restore(manager.latest_checkpoint).assert_consumed()
+
+    assert [path.name for path in sorted(tmp_path.iterdir())] == ["checkpoint", "ckpt-1.npz", "ckpt-2.npz"]
+    assert [others["v"].numpy().tolist(), others["texts"].numpy().tolist()] == [[1.0, 2.0], [b"a", b"bc"]]
+    assert [others["parts"][0].numpy(), checkpoint.save_counter.numpy()] == [3, 2]
+    manager.save()
+    assert {path.name.partition(".")[0] for path in tmp_path.iterdir()} == {"checkpoint", "ckpt-2", "ckpt-3"}
 
 
 def test_names_and_shapes_are_read_without_values(tmp_path: Path) -> None:
@@ -87,7 +114,7 @@ def test_a_bomb_is_refused_before_it_takes_memory(tmp_path: Path) -> None:
 @pytest.mark.parametrize("size", [0, 10, 100, 300, -30])
 def test_a_cut_checkpoint_is_refused(size: int, tmp_path: Path) -> None:
     path = _saved(tmp_path)
-    file = Path(f"{path}.npz")
+    file = as_older(path)
     file.write_bytes(file.read_bytes()[:size])
 
     for read in (
@@ -101,7 +128,7 @@ def test_a_cut_checkpoint_is_refused(size: int, tmp_path: Path) -> None:
 
 def test_a_changed_value_is_noticed_when_it_is_read(tmp_path: Path) -> None:
     path = _saved(tmp_path)
-    file = Path(f"{path}.npz")
+    file = as_older(path)
     content = file.read_bytes()
     assert content.count(np.array([1, 2], np.float32).tobytes()) == 1
     file.write_bytes(content.replace(np.array([1, 2], np.float32).tobytes(), np.array([1, 3], np.float32).tobytes()))
@@ -125,6 +152,7 @@ def test_objects_that_would_need_a_pickle_are_refused(tmp_path: Path) -> None:
 
 def test_a_type_that_tensorflow_does_not_have_is_named(tmp_path: Path) -> None:
     path = _saved(tmp_path)
+    as_older(path)
     with np.load(f"{path}.npz") as saved:
         values: dict[str, Any] = {name: saved[name] for name in saved.files}
     values["v/.ATTRIBUTES/VARIABLE_VALUE"] = np.zeros(2, "V4")

@@ -208,7 +208,7 @@ def test_an_object_whose_values_would_be_lost_is_refused_when_it_is_saved_and_wh
     with pytest.raises(ValueError, match=message):
         tf.train.Checkpoint(model=INSIDE[inside](FOREIGN[name]())).read(tmp_path / "earlier").assert_consumed()
 
-    assert not (tmp_path / "c.npz").exists()
+    assert not [*tmp_path.glob("c.*")]
 
 
 def test_a_checkpoint_says_what_tensorflow_says_of_an_object_that_is_not_trackable() -> None:

@@ -10,14 +10,20 @@ import pytest
 
 import nbtf as tf
 
+ENDS = ("data-00000-of-00001", "index")
+
 
 def managed(folder: Path, **kwargs: Any) -> Any:
     """A manager as a program that has just begun makes it."""
     return tf.train.CheckpointManager(tf.train.Checkpoint(v=tf.Variable(0.0)), folder, **kwargs)
 
 
-def files(folder: Path) -> list[str]:
-    return sorted(path.name for path in folder.glob("*.npz"))
+def numbers(folder: Path) -> list[int]:
+    """The numbers of the checkpoints in a folder, each of which has two files."""
+    found = sorted(folder.glob("ckpt-*"))
+    names = sorted({path.name.partition(".")[0] for path in found})
+    assert [path.name for path in found] == [f"{name}.{end}" for name in names for end in ENDS]
+    return sorted(int(name.removeprefix("ckpt-")) for name in names)
 
 
 def test_the_last_ones_are_kept(tmp_path: Path) -> None:
@@ -27,7 +33,7 @@ def test_the_last_ones_are_kept(tmp_path: Path) -> None:
         manager.save()
 
     assert [Path(path).name for path in manager.checkpoints] == ["ckpt-2", "ckpt-3"]
-    assert files(tmp_path) == ["ckpt-2.npz", "ckpt-3.npz"]
+    assert numbers(tmp_path) == [2, 3]
     manager.checkpoint.v.assign(0.0)
     assert manager.restore_or_initialize() == manager.latest_checkpoint
     assert float(manager.checkpoint.v) == 3.0
@@ -41,7 +47,7 @@ def test_four_runs_leave_as_many_as_one(tmp_path: Path) -> None:
         manager.save()
         manager.save()
 
-    assert files(tmp_path) == ["ckpt-7.npz", "ckpt-8.npz"]
+    assert numbers(tmp_path) == [7, 8]
     assert managed(tmp_path, max_to_keep=2).checkpoints == manager.checkpoints
 
 
@@ -63,7 +69,7 @@ def test_one_in_some_hours_stays_for_ever(
             manager.save()
 
     assert len(manager.checkpoints) == most
-    assert files(tmp_path) == sorted(f"ckpt-{number}.npz" for number in expected)
+    assert numbers(tmp_path) == expected
 
 
 def test_checkpoints_come_at_intervals(tmp_path: Path) -> None:

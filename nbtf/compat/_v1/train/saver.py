@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from nbtf._ops.variables.variable import Variable as EagerVariable
-from nbtf._storage.archives import storable
+from nbtf._storage.bundle_writing import write_bundle
 from nbtf._storage.latest import STATE, check_prefix, note_latest, read_state
 from nbtf.compat._v1._graph.defaults import building
 from nbtf.compat._v1._graph.session_graph import Graph
@@ -19,8 +19,7 @@ from nbtf.compat._v1._surface.removed import without_attributes
 from nbtf.compat._v1._variables.keys import GraphKeys
 from nbtf.compat._v1._variables.variable_classes import Variable
 from nbtf.errors import InvalidArgumentError, NotFoundError
-from nbtf.keras.saving import arrays
-from nbtf.train.files import checkpoint_exists, path_of, read_checkpoint, remove_checkpoint
+from nbtf.train.files import checkpoint_exists, read_checkpoint, remove_checkpoint
 
 _FAILED = "Restoring from checkpoint failed. This is most likely due to a "
 _UNALTERED = "Please ensure that you have not altered the graph expected based on the checkpoint. Original error:\n\n"
@@ -28,7 +27,7 @@ _UNALTERED = "Please ensure that you have not altered the graph expected based o
 
 @without_attributes("train.Saver")
 class Saver:
-    """Saves variables by name in NumPy's `.npz` format, and restores them from such files or those of TensorFlow.
+    """Saves variables by name in files like those of TensorFlow (`.index` and `.data`), and restores them from both.
 
     A saver adds no nodes to the graph. It fetches values from the session, and restores them by running the variables'
     initializers with the saved values.
@@ -150,7 +149,7 @@ class Saver:
         variables = self._all()
         if not variables:
             return None
-        arrays.write(path_of(prefix), {name: _value_of(variable, sess) for name, variable in variables.items()})
+        write_bundle(prefix, {name: _value_of(variable, sess) for name, variable in variables.items()})
         if write_state:
             self._keep(prefix, latest_filename or STATE)
         return prefix
@@ -276,9 +275,9 @@ def _name_of(variable: Any) -> str:
     return variable.op.name if isinstance(variable, Variable) else variable.name.partition(":")[0]
 
 
-def _value_of(variable: Any, session: Any) -> np.ndarray[Any, Any]:
-    """Returns a variable's value in a session; strings as bytes."""
-    return storable(session.run(variable) if isinstance(variable, Variable) else variable.numpy())
+def _value_of(variable: Any, session: Any) -> Any:
+    """Returns a variable's value in a session."""
+    return session.run(variable) if isinstance(variable, Variable) else variable.numpy()
 
 
 def _put_value(variable: Any, value: np.ndarray[Any, Any], session: Any) -> None:

@@ -97,25 +97,25 @@ def line_of(text: str) -> int:
 def variable() -> None:
     on_gpu = torch.ones(4, device="cuda")
     of_host = torch.ones(4)
-    on_gpu + of_host
+    _ = on_gpu + of_host
 
 
 def attribute() -> None:
     holder: Any = types.SimpleNamespace()
     holder.offset = torch.zeros(5)
-    torch.ones(5, device="cuda") * holder.offset
+    _ = torch.ones(5, device="cuda") * holder.offset
 
 
 def element() -> None:
     row = torch.ones(6, device="cuda")
     batches = [torch.ones(6), torch.ones(6)]
-    row - batches[1]
+    _ = row - batches[1]
 
 
 def entry() -> None:
     row = torch.ones(6, device="cuda")
     state = {"mean": torch.ones(6)}
-    row - state["mean"]
+    _ = row - state["mean"]
 
 
 def parameter() -> None:
@@ -125,7 +125,7 @@ def parameter() -> None:
 
 def other_card() -> None:
     there = torch.ones(7, device="cuda:1")
-    torch.ones(7, device="cuda:0") + there
+    _ = torch.ones(7, device="cuda:0") + there
 
 
 def in_a_called_function() -> None:
@@ -135,13 +135,13 @@ def in_a_called_function() -> None:
 
 def in_a_loop() -> None:
     for part in torch.ones(2, 9).unbind():
-        torch.ones(9, device="cuda") + part
+        _ = torch.ones(9, device="cuda") + part
 
 
 def changed_in_place() -> None:
     total = torch.ones(11)
     total += 1.0
-    torch.ones(11, device="cuda") + total
+    _ = torch.ones(11, device="cuda") + total
 
 
 NAMED = {
@@ -174,7 +174,7 @@ def test_a_line_in_another_file_is_named_with_its_file(tmp_path: Path) -> None:
 
     def run() -> None:
         holder = names["Holder"](values)
-        torch.ones(12, device="cuda") + holder.made
+        _ = torch.ones(12, device="cuda") + holder.made
 
     assert "holder.made on CPU:0, made in holders.py, line 3" == reason_after(run)
 

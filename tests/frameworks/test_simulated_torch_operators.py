@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import signal
+import types
 from collections.abc import Iterator
 from typing import Any
 
@@ -49,6 +52,51 @@ def test_ops_accept_the_dtypes_that_they_accept_on_a_card() -> None:
 
     assert ({}, {}) == (report.differences, report.refusals)
     assert report.counts.total() > 250
+
+
+class Ending:
+    """An op that ends its process on some devices."""
+
+    variant_test_name, inplace_variant, error_inputs_func = "", None, None
+    supports_autograd = supports_out = False
+
+    def __init__(self, name: str, *devices: str) -> None:
+        self.name, self.devices = name, devices
+
+    def supported_dtypes(self, device: str) -> set[Any]:
+        return {torch.float32}
+
+    def sample_inputs(self, device: str, dtype: Any, **_: object) -> list[Any]:
+        return [types.SimpleNamespace(input=torch.ones(2, dtype=dtype, device=device), args=(), kwargs={})]
+
+    def __call__(self, values: Any) -> Any:
+        if values.device.type in self.devices:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return values + 1.0
+
+
+def test_an_op_that_ends_its_process_is_a_fault_unless_it_does_so_on_the_cpu() -> None:
+    from tests.frameworks.operators import Report
+
+    report = Report()
+    for op in (Ending("neither"), Ending("cards", "cuda"), Ending("both", "cpu", "cuda")):
+        report.add(op, 1)
+
+    assert (["cards"], ["both"]) == (report.crashes, report.crashes_of_cpu)
+    assert 1 == report.counts["ops"]
+
+
+@pytest.mark.filterwarnings("ignore:An output with one or more elements was resized")
+@pytest.mark.parametrize("dtype", [torch.float32, torch.int64, torch.bfloat16, torch.complex64])
+def test_an_output_of_the_right_shape_and_too_little_memory_gets_memory(dtype: Any) -> None:
+    values, weight = torch.arange(5).to(dtype), torch.arange(20).view(4, 5).to(dtype)
+
+    def run(device: str) -> Any:
+        output = torch.zeros((), dtype=dtype, device=device).expand(4)
+        torch._C._nn.linear(values.to(device), weight.to(device), out=output)
+        return output.tolist(), output.stride(), output.untyped_storage().nbytes()
+
+    assert run("cpu") == run("cuda:0")
 
 
 def test_histc_counts_whole_numbers_with_whole_arithmetic() -> None:

@@ -19,6 +19,9 @@ _PARTS = ("_parameters", "_buffers", "_modules")
 """Where a module keeps what its attributes name."""
 
 
+_DICT: Any = dict
+
+
 class Named(NamedTuple):
     """A tensor, the variable that leads to it, and its whole name."""
 
@@ -65,11 +68,10 @@ def _nearest(tensor: Any, tensor_class: type[Any], variables: Mapping[str, Any])
 
 def _inside(value: Any) -> Iterator[tuple[str, Any]]:
     """Yields what an object refers to, each with what it adds to the name; runs no code of the object."""
-    cls = type(value)
-    if issubclass(cls, dict):
-        yield from ((f"[{key!r}]", each) for key, each in [*dict.items(value)] if isinstance(key, str | int))  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
-    elif issubclass(cls, list | tuple):
-        base: Any = list if issubclass(cls, list) else tuple
+    if issubclass(type(value), dict):
+        yield from ((f"[{key!r}]", each) for key, each in [*_DICT.items(value)] if isinstance(key, str | int))
+    elif issubclass(type(value), list | tuple):
+        base: Any = list if issubclass(type(value), list) else tuple
         yield from ((f"[{index}]", each) for index, each in enumerate(base.__iter__(value)))
     else:
         try:

@@ -2,9 +2,9 @@
 
 PyTorch's own samples are run: as they are, in place, with outputs of the right and of a wrong shape, with outputs that
 overlap an input or themselves, and the samples that must raise an error. Values, gradients, dtypes, shapes, strides,
-error classes and error texts are compared. An op that ends its process is a fault, unless it does so on the CPU as well:
-some CPU ops write outside their memory. Dtypes that an op accepts on a card and refuses on the CPU are compared with the
-CPU op on a larger dtype, up to rounding.
+error classes and error texts are compared. An op that ends its process is a fault, unless the CPU op does so, too:
+some write outside their memory. Dtypes that an op accepts on a card and refuses on the CPU are compared with the op on
+a larger dtype, up to rounding.
 
 python -m tests.frameworks.operators                  # all ops, four dtypes
 python -m tests.frameworks.operators --share 0 20     # the first of twenty shares

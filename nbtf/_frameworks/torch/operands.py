@@ -1,4 +1,4 @@
-"""How is the operand described that is on another device than a failed op's other operands?"""
+"""Describes the operand of a failed op whose device differs from that of the other operands."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def described(tensor: Any, tensor_class: type[Any], argument: str, caller: Frame
 def _made_in(named: Named) -> Site:
     """Returns the last recorded line that made a tensor like this one and assigned it to its name, or to a part of it.
 
-    The line of an op with such a result is known; which of its results the tensor is, the names tell.
+    The recorder knows the line of each op and the shapes of its results; the names show which result the tensor is.
     """
     device, shape = CARDS.of(named.tensor.device).name, tuple(named.tensor.shape)
     dtype = str(named.tensor.dtype).removeprefix("torch.")

@@ -20,7 +20,7 @@ _REMEMBERED = 1024
 
 
 def is_unfit(given: Any, result: Any) -> bool:
-    """Returns whether a result has another shape than the output given for it, or needs more memory than that has."""
+    """Returns whether a result does not fit the output given for it: its shape differs, or it needs more memory."""
     room = given.untyped_storage().nbytes() - given.storage_offset() * given.element_size()
     return given.size() != result.size() or extent_of(result) > room
 

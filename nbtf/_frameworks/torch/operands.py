@@ -51,14 +51,14 @@ def _made_in(named: Named) -> Site:
     device, shape = CARDS.of(named.tensor.device).name, tuple(named.tensor.shape)
     dtype = str(named.tensor.dtype).removeprefix("torch.")
     attributes = re.findall(r"\.(\w+)", named.name)
-    statements, known = _Statements(), dict[Site, bool]()
+    statements, assigning = _Statements(), dict[Site, bool]()
     for event in _last_events():
         if not isinstance(event, OpExecuted) or event.site is None or event.device != device:
             continue
         if any([(each.shape, each.dtype) == (shape, dtype) for each in event.outputs]):
-            if event.site not in known:
-                known[event.site] = statements.assign(event.site, named.variable, attributes)
-            if known[event.site]:
+            if event.site not in assigning:
+                assigning[event.site] = statements.assign(event.site, named.variable, attributes)
+            if assigning[event.site]:
                 return event.site
     return None
 

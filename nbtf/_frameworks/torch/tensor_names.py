@@ -54,14 +54,14 @@ def _nearest(tensor: Any, tensor_class: type[Any], variables: Mapping[str, Any])
     """Returns the name with the fewest steps: a variable, an attribute, an entry, or a part of a module."""
     storage = tensor.untyped_storage()._cdata
     own_last = sorted(variables.items(), key=lambda item: item[0].startswith("_") or item[0] in ("In", "Out"))
-    waiting, found = deque([(name, name, value) for name, value in own_last]), set[int]()
-    while waiting and len(found) < _OBJECTS:
+    waiting, visited = deque([(name, name, value) for name, value in own_last]), set[int]()
+    while waiting and len(visited) < _OBJECTS:
         variable, name, value = waiting.popleft()
         if issubclass(type(value), tensor_class):  # `isinstance` may run code of the object
             if value is tensor or value.untyped_storage()._cdata == storage:
                 return Named(variable, name, value)
-        elif not issubclass(type(value), _UNSEARCHED) and id(value) not in found:
-            found.add(id(value))
+        elif not issubclass(type(value), _UNSEARCHED) and id(value) not in visited:
+            visited.add(id(value))
             waiting.extend((variable, f"{name}{step}", inner) for step, inner in _inside(value))
     return None
 
@@ -80,7 +80,7 @@ def _inside(value: Any) -> Iterator[tuple[str, Any]]:
             return
         for key, each in [*attributes.items()]:
             if key in _PARTS and isinstance(each, dict):
-                parts: list[tuple[str, Any]] = [*each.items()]  # pyright: ignore[reportUnknownArgumentType]
-                yield from ((f"[{part}]" if part.isdigit() else f".{part}", inner) for part, inner in parts)
+                members: list[tuple[str, Any]] = [*each.items()]  # pyright: ignore[reportUnknownArgumentType]
+                yield from ((f"[{name}]" if name.isdigit() else f".{name}", member) for name, member in members)
             else:
                 yield f".{key}", each

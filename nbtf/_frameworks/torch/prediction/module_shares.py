@@ -54,12 +54,12 @@ def module_shares(sizes: Mapping[str, int]) -> dict[str, int]:
     while is_split:
         is_split = False
         for row in sorted(rows, key=lambda row: -row.nbytes):
-            parts = row.split() if any(row.below) else [row]
-            if parts != [row] and len(rows) - 1 + len(parts) <= MOST:
-                rows = [*[each for each in rows if each is not row], *parts]
+            children = row.split() if any(row.below) else [row]
+            if children != [row] and len(rows) - 1 + len(children) <= MOST:
+                rows = [*[each for each in rows if each is not row], *children]
                 is_split = True
                 break
     rows.sort(key=lambda row: -row.nbytes)
     shares = {row.path: row.nbytes for row in rows[: MOST - 1 if len(rows) > MOST else MOST]}
-    others = sum([row.nbytes for row in rows[len(shares) :]])
-    return shares | ({OTHERS: others} if others else {})
+    remainder = sum([row.nbytes for row in rows[len(shares) :]])
+    return shares | ({OTHERS: remainder} if remainder else {})

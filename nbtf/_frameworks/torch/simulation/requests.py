@@ -19,10 +19,10 @@ _REMEMBERED = 1024
 """Most cached calls of one op: a loop over ever new shapes must not fill the memory."""
 
 
-def is_unfit(given: Any, result: Any) -> bool:
+def is_unfit(output: Any, result: Any) -> bool:
     """Returns whether a result does not fit the output given for it: its shape differs, or it needs more memory."""
-    room = given.untyped_storage().nbytes() - given.storage_offset() * given.element_size()
-    return given.size() != result.size() or extent_of(result) > room
+    room = output.untyped_storage().nbytes() - output.storage_offset() * output.element_size()
+    return output.size() != result.size() or extent_of(result) > room
 
 
 class Requests:

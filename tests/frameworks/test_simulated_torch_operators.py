@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import os
-import signal
-import types
+import subprocess
+import sys
 from collections.abc import Iterator
 from typing import Any
 
@@ -54,36 +53,44 @@ def test_ops_accept_the_dtypes_that_they_accept_on_a_card() -> None:
     assert report.counts.total() > 250
 
 
-class Ending:
-    """An op that ends its process on some devices."""
+ENDING = """
+import os, signal, types
+import torch
+from nbtf._devices.discovery import gpus, simulated_machine
+from nbtf._frameworks.torch.simulation.switch import SWITCH
+from tests.frameworks.operators import Report
 
+class Ending:
     variant_test_name, inplace_variant, error_inputs_func = "", None, None
     supports_autograd = supports_out = False
 
-    def __init__(self, name: str, *devices: str) -> None:
+    def __init__(self, name, *devices):
         self.name, self.devices = name, devices
 
-    def supported_dtypes(self, device: str) -> set[Any]:
+    def supported_dtypes(self, device):
         return {torch.float32}
 
-    def sample_inputs(self, device: str, dtype: Any, **_: object) -> list[Any]:
+    def sample_inputs(self, device, dtype, **_):
         return [types.SimpleNamespace(input=torch.ones(2, dtype=dtype, device=device), args=(), kwargs={})]
 
-    def __call__(self, values: Any) -> Any:
+    def __call__(self, values):
         if values.device.type in self.devices:
             os.kill(os.getpid(), signal.SIGKILL)
         return values + 1.0
 
+SWITCH.on(gpus(simulated_machine(2, "A100 80"), {}))
+report = Report()
+for op in (Ending("neither"), Ending("cards", "cuda"), Ending("both", "cpu", "cuda")):
+    report.add(op, 1)
+print(report.crashes, report.crashes_of_cpu, report.counts["ops"])
+"""
+
 
 def test_an_op_that_ends_its_process_is_a_fault_unless_it_does_so_on_the_cpu() -> None:
-    from tests.frameworks.operators import Report
+    # In a process of its own: one that has used the cards cannot be forked.
+    process = subprocess.run([sys.executable, "-c", ENDING], capture_output=True, text=True, check=False)
 
-    report = Report()
-    for op in (Ending("neither"), Ending("cards", "cuda"), Ending("both", "cpu", "cuda")):
-        report.add(op, 1)
-
-    assert (["cards"], ["both"]) == (report.crashes, report.crashes_of_cpu)
-    assert 1 == report.counts["ops"]
+    assert "['cards'] ['both'] 1\n" == process.stdout, process.stderr[-2000:]
 
 
 @pytest.mark.filterwarnings("ignore:An output with one or more elements was resized")

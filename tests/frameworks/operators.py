@@ -2,8 +2,9 @@
 
 PyTorch's own samples are run: as they are, in place, with outputs of the right and of a wrong shape, with outputs that
 overlap an input or themselves, and the samples that must raise an error. Values, gradients, dtypes, shapes, strides,
-error classes and error texts are compared. Dtypes that an op accepts on a card and refuses on the CPU are compared with
-the CPU op on a larger dtype, up to rounding.
+error classes and error texts are compared. An op that ends its process is a fault, unless the CPU op does so, too:
+some write outside their memory. Dtypes that an op accepts on a card and refuses on the CPU are compared with the op on
+a larger dtype, up to rounding.
 
 python -m tests.frameworks.operators                  # all ops, four dtypes
 python -m tests.frameworks.operators --share 0 20     # the first of twenty shares
@@ -28,7 +29,8 @@ from typing import Any
 
 import torch
 
-DEVICE = "cuda:1"
+TRIED = types.SimpleNamespace(device="cuda:1")
+"""The device that is compared with the CPU."""
 DTYPES = (torch.float32, torch.int64, torch.bfloat16, torch.complex64)
 SAMPLES = 3
 BY_OTHER_OPS = ("nn.functional.linear_cross_entropy",)
@@ -43,32 +45,41 @@ class Report:
 
     counts: Counter[str] = field(default_factory=Counter[str])
     crashes: list[str] = field(default_factory=list[str])
+    crashes_of_cpu: list[str] = field(default_factory=list[str])
     differences: dict[str, str] = field(default_factory=dict[str, str])
     refusals: dict[str, str] = field(default_factory=dict[str, str])
     other_errors: dict[str, str] = field(default_factory=dict[str, str])
 
     def add(self, op: Any, samples: int) -> None:
-        """Compares an op in a process of its own: some ops write outside their memory, on the CPU as well."""
-        reader, writer = os.pipe()
-        process = os.fork()
-        if not process:
-            found = search([op], DTYPES, samples)
-            with os.fdopen(writer, "wb") as answer:
-                pickle.dump(found, answer)
-            os._exit(0)
-        os.close(writer)
-        with os.fdopen(reader, "rb") as answer:
-            content = answer.read()
-        if os.waitpid(process, 0)[1] or not content:
-            self.crashes.append(op.name)
+        """Compares an op in a process of its own."""
+        found = in_a_process(op, samples, TRIED.device)
+        if found is None:
+            ends_on_cpu = in_a_process(op, samples, "cpu") is None
+            (self.crashes_of_cpu if ends_on_cpu else self.crashes).append(op.name)
             return
-        found = pickle.loads(content)
         self.counts.update(found.counts)
         for mine, other in zip(self._findings(), found._findings(), strict=True):
             mine.update(other)
 
     def _findings(self) -> tuple[dict[str, str], ...]:
         return self.differences, self.refusals, self.other_errors
+
+
+def in_a_process(op: Any, samples: int, device: str) -> Report | None:
+    """Returns what the comparison of the CPU with a device finds for an op; None if the op ends its process."""
+    reader, writer = os.pipe()
+    process = os.fork()
+    if not process:
+        TRIED.device = device
+        found = search([op], DTYPES, samples)
+        with os.fdopen(writer, "wb") as answer:
+            pickle.dump(found, answer)
+        os._exit(0)
+    os.close(writer)
+    with os.fdopen(reader, "rb") as answer:
+        content = answer.read()
+    has_ended = os.waitpid(process, 0)[1] or not content
+    return None if has_ended else pickle.loads(content)
 
 
 def database() -> list[Any]:
@@ -108,7 +119,7 @@ def on(device: str, value: Any) -> Any:
 def bits(value: Any) -> Any:
     """Returns what must be equal: all bits, except those of NaN."""
     if not isinstance(value, torch.Tensor):
-        return repr(value).replace(DEVICE, "cpu")
+        return repr(value).replace(TRIED.device, "cpu")
     layout = str(value.dtype), tuple(value.shape), str(value.layout)
     if value.layout is not torch.strided or value.is_nested or value.is_quantized:
         return *layout, repr(value.detach().cpu().to_dense() if not value.is_nested else value.detach().cpu())
@@ -126,12 +137,12 @@ def outcome(run: Callable[..., list[Any]], device: str, arguments: Any) -> tuple
     try:
         return "results", [bits(value) for value in run(*on(device, arguments))]
     except Exception as error:
-        return "error", (type(error).__name__, str(error).replace(DEVICE, "cpu").replace("torch.cuda.", "torch."))
+        return "error", (type(error).__name__, str(error).replace(TRIED.device, "cpu").replace("torch.cuda.", "torch."))
 
 
 def compare(name: str, kind: str, run: Callable[..., list[Any]], arguments: Any, report: Report) -> None:
     """Compares a call on the CPU with the same call on a simulated GPU."""
-    expected, found = outcome(run, "cpu", arguments), outcome(run, DEVICE, arguments)
+    expected, found = outcome(run, "cpu", arguments), outcome(run, TRIED.device, arguments)
     report.counts[kind] += 1
     if expected == found:
         return
@@ -249,7 +260,7 @@ def compare_rounded(
         expected = None  # such as an output of a larger dtype that cannot be cast
     torch.manual_seed(3)
     try:
-        found = run(*on(DEVICE, arguments))
+        found = run(*on(TRIED.device, arguments))
     except Exception as error:
         if expected is not None:
             report.refusals.setdefault(f"{name} {dtype}", f"{kind}: {type(error).__name__}: {str(error)[:150]}")
@@ -378,9 +389,10 @@ def main() -> int:
         print("another error:", name, text)
     print(
         f"{dict(report.counts)}: {len(report.differences)} silent differences, {len(report.refusals)} ops refused, "
-        f"{len(report.other_errors)} with another error, {len(report.crashes)} ended the process: {report.crashes}"
+        f"{len(report.other_errors)} with another error, {len(report.crashes)} ended the process: {report.crashes}, "
+        f"{len(report.crashes_of_cpu)} end it on the CPU as well: {report.crashes_of_cpu}"
     )
-    return min(1, len(report.differences))
+    return min(1, len(report.differences) + len(report.crashes))
 
 
 if __name__ == "__main__":

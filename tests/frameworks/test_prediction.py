@@ -258,6 +258,36 @@ def test_the_peak_is_split_by_what_it_is_for() -> None:
     assert peak.line == "cell 3, line 7: optimizer.step()"
 
 
+NESTED = """class Part(nn.Module):
+    def __init__(self, width):
+        super().__init__()
+        self.wide, self.narrow = nn.Linear(256, width), nn.Linear(width, 256)
+    def forward(self, x):
+        return self.narrow(F.relu(self.wide(x)))
+class Model(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.parts, self.head = nn.ModuleList([Part(512), Part(4096)]), nn.Linear(256, 10)
+    def forward(self, x):
+        return self.head(self.parts[1](self.parts[0](x)))
+batch_size = 64
+model = Model().to(device)"""
+
+
+@pytest.mark.usefixtures("quiet")
+def test_the_peak_is_told_by_part_of_the_model_wherever_the_loop_is() -> None:
+    loop = f"def train():{STEPS.replace(chr(10), chr(10) + '    ')}\ntrain()"
+
+    peak = run([NESTED + CLASSES, "optimizer = torch.optim.Adam(model.parameters())", loop]).peak
+
+    assert peak is not None
+    assert sum(peak.by_module.values()) == peak.allocated
+    parts = {"parts.0.wide", "parts.0.narrow", "parts.1.wide", "parts.1.narrow", "head"}
+    assert parts <= peak.by_module.keys() <= parts | {"", "parts.0", "parts.1", "Model"}
+    for name, elements in (("parts.1.wide", 257 * 4096), ("parts.0.narrow", 513 * 256), ("head", 257 * 10)):
+        assert 16 * elements <= peak.by_module[name] < 16 * elements + (2 << 20)  # with gradients and Adam's state
+
+
 @pytest.mark.usefixtures("quiet")
 def test_inputs_and_activations_are_told_apart() -> None:
     sources = MLP, "x = torch.randn(1 << 18, 256).to(device)\nout = model(x)"

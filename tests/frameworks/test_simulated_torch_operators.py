@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Iterator
 from typing import Any
 
@@ -49,6 +51,59 @@ def test_ops_accept_the_dtypes_that_they_accept_on_a_card() -> None:
 
     assert ({}, {}) == (report.differences, report.refusals)
     assert report.counts.total() > 250
+
+
+ENDING = """
+import os, signal, types
+import torch
+from nbtf._devices.discovery import gpus, simulated_machine
+from nbtf._frameworks.torch.simulation.switch import SWITCH
+from tests.frameworks.operators import Report
+
+class Ending:
+    variant_test_name, inplace_variant, error_inputs_func = "", None, None
+    supports_autograd = supports_out = False
+
+    def __init__(self, name, *devices):
+        self.name, self.devices = name, devices
+
+    def supported_dtypes(self, device):
+        return {torch.float32}
+
+    def sample_inputs(self, device, dtype, **_):
+        return [types.SimpleNamespace(input=torch.ones(2, dtype=dtype, device=device), args=(), kwargs={})]
+
+    def __call__(self, values):
+        if values.device.type in self.devices:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return values + 1.0
+
+SWITCH.on(gpus(simulated_machine(2, "A100 80"), {}))
+report = Report()
+for op in (Ending("neither"), Ending("cards", "cuda"), Ending("both", "cpu", "cuda")):
+    report.add(op, 1)
+print(report.crashes, report.crashes_of_cpu, report.counts["ops"])
+"""
+
+
+def test_an_op_that_ends_its_process_is_a_fault_unless_it_does_so_on_the_cpu() -> None:
+    # In a process of its own: one that has used the cards cannot be forked.
+    process = subprocess.run([sys.executable, "-c", ENDING], capture_output=True, text=True, check=False)
+
+    assert "['cards'] ['both'] 1\n" == process.stdout, process.stderr[-2000:]
+
+
+@pytest.mark.filterwarnings("ignore:An output with one or more elements was resized")
+@pytest.mark.parametrize("dtype", [torch.float32, torch.int64, torch.bfloat16, torch.complex64])
+def test_an_output_of_the_right_shape_and_too_little_memory_gets_memory(dtype: Any) -> None:
+    values, weight = torch.arange(5).to(dtype), torch.arange(20).view(4, 5).to(dtype)
+
+    def run(device: str) -> Any:
+        output = torch.zeros((), dtype=dtype, device=device).expand(4)
+        torch._C._nn.linear(values.to(device), weight.to(device), out=output)
+        return output.tolist(), output.stride(), output.untyped_storage().nbytes()
+
+    assert run("cpu") == run("cuda:0")
 
 
 def test_histc_counts_whole_numbers_with_whole_arithmetic() -> None:

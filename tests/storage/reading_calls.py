@@ -57,6 +57,7 @@ ALLOWED = {
     ("nbtf/_graph/autograph/conversion.py", "linecache.getlines"): _SOURCE,
     ("nbtf/_graph/autograph/user_code.py", "linecache.getline"): _SOURCE,
     ("nbtf/notebook/code_lines.py", "linecache.getline"): _SOURCE,
+    ("nbtf/_frameworks/torch/operands.py", "linecache.getlines"): _SOURCE,
     ("nbtf/cli/checking/budgets.py", "linecache.getlines"): _SOURCE,
     ("nbtf/cli/view.py", "webbrowser.open"): _NO_FILE,
     ("nbtf/_devices/cuda/copying.py", "target.open"): _NO_FILE,

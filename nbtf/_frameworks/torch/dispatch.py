@@ -8,14 +8,13 @@ from contextlib import contextmanager
 from time import perf_counter, time
 from typing import Any, ClassVar, NamedTuple, cast
 
-from nbtf._devices.names import short_name
 from nbtf._devices.sites import CallSite
 from nbtf._frameworks.base import cautious
 from nbtf._frameworks.devices import LibraryDType, LibraryOp
 from nbtf._frameworks.torch.cards import CARDS
 from nbtf._frameworks.torch.compiled_backward import BackwardCalls, tell_of_backward
-from nbtf._frameworks.torch.frames import user_frame
 from nbtf._frameworks.torch.modules import ModuleStack
+from nbtf._frameworks.torch.operands import described
 from nbtf._frameworks.torch.operators import (
     COMPOSITE,
     COPY,
@@ -175,7 +174,7 @@ class Hearing:
 
     @cautious(lambda: "")
     def _odd_operand(self, func: Any, args: Any, kwargs: Any) -> str:
-        """Returns an operand that is not on the op's device, by the name of its variable: `b on CPU:0`.
+        """Returns an operand that is not on the op's device, as `operands.py` describes it: `b on CPU:0`.
 
         Empty if there is none. Scalars on the CPU may be combined with any device.
         """
@@ -185,12 +184,8 @@ class Hearing:
         operands = [(name, tensor) for name, tensor in operands if tensor.dim() or tensor.device.type != "cpu"]
         card = self._expected([tensor for _, tensor in operands], {}).name
         for name, tensor in operands:
-            device = CARDS.of(tensor.device).name
-            if device != card:
-                frame, _ = user_frame(sys._getframe(1))
-                variables = {} if frame is None else frame.f_globals | frame.f_locals
-                variable = next((each for each, value in variables.items() if value is tensor), name)
-                return f"{variable} on {short_name(device)}"
+            if CARDS.of(tensor.device).name != card:
+                return described(tensor, self._tensor, name, sys._getframe(1))
         return ""
 
     def note_region(self, region: Any) -> None:

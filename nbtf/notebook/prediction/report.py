@@ -8,6 +8,7 @@ from typing import Any
 
 from nbtf._counts import counted
 from nbtf._displayed import Displayed
+from nbtf._frameworks.torch.prediction.module_shares import OTHERS
 from nbtf.notebook.prediction import comparison_report
 from nbtf.notebook.tables import Column, Table, sizes, texts
 from nbtf.runtime import exact
@@ -22,6 +23,12 @@ _PURPOSES = (
     *sizes(nbytes="at the peak"),
     Column("share", "share", _percent, number=True),
 )
+_MODULES = (
+    Column("module", "module"),
+    *sizes(nbytes="at the peak"),
+    Column("share", "share", _percent, number=True),
+)
+_MODULE_NAMES = {"": "(no module)", OTHERS: "(other modules)"}
 _PEAKS = {"allocated": "peak allocated", "reserved": "peak reserved"}
 _BATCHES = (
     Column("batch", "batch", number=True),
@@ -71,6 +78,8 @@ class Prediction(Displayed):
             sentence = " ".join([f"{self._program} puts no PyTorch tensor on a GPU.", *notes])
             return [sentence, *_compared(answer)]
         sections: list[str | Table] = [_sentence(answer, self._program), _purposes(answer["peak"], answer)]
+        if any("." in path for path in answer["peak"]["by_module"]):  # otherwise the model has no parts in parts
+            sections.append(_modules(answer["peak"]))
         if answer["batch"]:
             sections.append(_batches(answer["batch"], answer["peak"], answer))
         if answer["changes"]:
@@ -131,6 +140,16 @@ def _purposes(peak: Mapping[str, Any], answer: Mapping[str, Any]) -> Table:
             f"{'; '.join(lines)}{further}"
         )
     return Table(_PURPOSES, rows, [*notes, *dict.fromkeys(answer["notes"])])
+
+
+def _modules(peak: Mapping[str, Any]) -> Table:
+    """Returns a table of the memory at the peak, by part of the model."""
+    total = peak["allocated"] or 1
+    rows = [
+        {"module": _MODULE_NAMES.get(path, path), "nbytes": nbytes, "share": nbytes / total}
+        for path, nbytes in peak["by_module"].items()
+    ]
+    return Table(_MODULES, rows, ["Gradients and optimizer state count for the module of their parameter."])
 
 
 def _ends(answer: Mapping[str, Any]) -> list[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import threading
 from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
@@ -10,7 +11,9 @@ from weakref import WeakSet, WeakValueDictionary
 
 from nbtf._devices.caching.allocator import CachingAllocator
 from nbtf._devices.caching.blocks import Allocation, Block, Death
+from nbtf._frameworks.torch.modules import ModuleStack
 from nbtf._frameworks.torch.prediction.callers import Callers, PredictedPiece
+from nbtf._frameworks.torch.prediction.module_shares import module_shares
 from nbtf._frameworks.torch.simulation.recurrent import RESERVE
 
 PURPOSES = ("parameters", "gradients", "optimizer", "activations", "inputs", "temporaries")
@@ -26,6 +29,8 @@ _PURPOSE_OF = {FORWARD: "activations", COPY: "inputs"}
 class Peak(NamedTuple):
     """The peak of a device: bytes in use, bytes by purpose, the line that reached it, and the most bytes reserved.
 
+    `by_module` are the bytes by part of the model; the path is empty for memory of no module. Gradients and optimizer
+    state belong to the module of their parameter, and other memory to the module that ran.
     `modelled` counts the bytes whose size only a library on a real card knows. `number` is the allocation that reached
     the peak, counted over all devices.
     """
@@ -35,6 +40,7 @@ class Peak(NamedTuple):
     reserved: int
     line: str
     by_purpose: dict[str, int]
+    by_module: dict[str, int]
     retries: int
     ooms: int
     modelled: int
@@ -66,6 +72,11 @@ class Ledger:
         self.modelled: set[int] = set()
         """Numbers of allocations whose size is modelled."""
         self._purposes: dict[int, str] = {}
+        self._modules: dict[int, str] = {}
+        """The path of the module of each allocation, if it has one."""
+        self._paths: dict[int, str] = {}
+        """The path of the module of each parameter, by id."""
+        self._running = threading.local()
         self._numbers: dict[tuple[int, int], int] = {}
         self._optimizers: WeakSet[Any] = WeakSet()
         self._parameters: WeakValueDictionary[int, Any] = WeakValueDictionary()  # by id: tensors compare their values
@@ -100,30 +111,53 @@ class Ledger:
         """Returns the purpose of an allocation."""
         return self._purposes.get(number) or _PURPOSE_OF.get(phase, "temporaries")
 
+    def module(self, number: int) -> str:
+        """Returns the path of the module of an allocation; empty if it has none."""
+        return self._modules.get(number, "")
+
+    def tell_module(self, number: int) -> None:
+        """Records that the running module makes an allocation."""
+        path = self._stack().current.path
+        if path:
+            self._modules[number] = path
+
     # Learning what the memory is for
 
     def listen(self) -> Iterator[Any]:
         """Observes modules and optimizers; yields the handles that end the observation."""
         optimizers = sys.modules[self._torch.optim.Optimizer.__module__]
-        yield self._torch.nn.modules.module.register_module_forward_pre_hook(self._see_module)
+        hooks = self._torch.nn.modules.module
+        yield hooks.register_module_forward_pre_hook(self._see_module)
+        yield hooks.register_module_forward_hook(self._see_end, always_call=True)
         yield optimizers.register_optimizer_step_pre_hook(self._see_step)
         yield optimizers.register_optimizer_step_post_hook(self._see_state)
 
+    def _stack(self) -> ModuleStack:
+        """Returns the modules that run on this thread."""
+        return self._running.__dict__.setdefault("modules", ModuleStack())
+
+    def _see_end(self, module: Any, *_: Any) -> None:
+        self._stack().end(module)
+
     def _see_module(self, module: Any, _: Any) -> None:
+        self._stack().begin(module)
+        path = self._stack().current.path
         for tensor in (*module._parameters.values(), *module._buffers.values()):
             if tensor is not None and tensor.is_cuda and tensor.is_leaf:  # otherwise `functional_call` computed it
-                self._mark(tensor, "parameters")
-                if tensor.requires_grad:
-                    self._parameters[id(tensor)] = tensor
+                self._mark(tensor, "parameters", path)
+                if tensor.requires_grad and self._parameters.get(id(tensor)) is not tensor:
+                    self._parameters[id(tensor)], self._paths[id(tensor)] = tensor, path
 
     def _see_step(self, optimizer: Any, *_: Any) -> None:
         self.phase = STEP
         self._optimizers.add(optimizer)
         for group in optimizer.param_groups:
             for parameter in group["params"]:
-                self._parameters[id(parameter)] = parameter
-                self._mark(parameter, "parameters")
-                self._mark(parameter.grad, "gradients")
+                if self._parameters.get(id(parameter)) is not parameter:
+                    self._parameters[id(parameter)], self._paths[id(parameter)] = parameter, ""
+                path = self._paths[id(parameter)]
+                self._mark(parameter, "parameters", path)
+                self._mark(parameter.grad, "gradients", path)
 
     def _see_state(self, optimizer: Any, *_: Any) -> None:
         self.phase = None
@@ -131,15 +165,15 @@ class Ledger:
         self._mark_state(optimizer)
 
     def _mark_state(self, optimizer: Any) -> None:
-        for state in optimizer.state.values():
+        for parameter, state in optimizer.state.items():
             for value in state.values():
-                self._mark(value, "optimizer")
+                self._mark(value, "optimizer", self._paths.get(id(parameter), ""))
 
-    def _mark(self, tensor: Any, purpose: str) -> None:
+    def _mark(self, tensor: Any, purpose: str, path: str) -> None:
         if isinstance(tensor, self._torch.Tensor) and tensor.is_cuda:
             number = self._numbers.get((tensor.get_device(), _address(tensor)))
             if number is not None:
-                self._purposes[number] = purpose
+                self._purposes[number], self._modules[number] = purpose, path
 
     def tell_address(self, device: int, address: int, number: int) -> None:
         """Records which allocation is at an address, so that its tensors can be recognized."""
@@ -148,7 +182,7 @@ class Ledger:
     def finish(self) -> None:
         """Finds the tensors that no step reported: unused gradients, and the optimizer state of a failed step."""
         for parameter in [*self._parameters.values()]:
-            self._mark(parameter.grad, "gradients")
+            self._mark(parameter.grad, "gradients", self._paths[id(parameter)])
         for optimizer in self._optimizers:
             self._mark_state(optimizer)
 
@@ -187,6 +221,7 @@ class WatchedAllocator(CachingAllocator):
         if allocation is not None:
             self._events.append((number, allocation.size, phase))
             ledger.tell_address(self.device, allocation.address, number)
+            ledger.tell_module(number)
             if ledger.callers is not None:
                 ledger.callers.record(number, nbytes, sys._getframe(1))
             allocated = self.level()[0]
@@ -203,9 +238,10 @@ class WatchedAllocator(CachingAllocator):
     def peak(self) -> Peak:
         """Returns what was in use at the peak, and its purposes."""
         alive = self._alive_at_peak()
-        sizes: Counter[str] = Counter()
+        sizes, modules = Counter[str](), Counter[str]()
         for number, (size, phase) in alive.items():
             sizes[self.ledger.purpose(number, phase)] += size
+            modules[self.ledger.module(number)] += size
         stats = self.stats()
         return Peak(
             device=self.device,
@@ -213,6 +249,7 @@ class WatchedAllocator(CachingAllocator):
             reserved=stats["reserved_bytes.all.peak"],
             line=self._peak_line,
             by_purpose={purpose: sizes[purpose] for purpose in PURPOSES},
+            by_module=module_shares(modules),
             retries=stats["num_alloc_retries"],
             ooms=stats["num_ooms"],
             modelled=sum([size for number, (size, _) in alive.items() if number in self.ledger.modelled]),

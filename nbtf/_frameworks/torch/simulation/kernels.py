@@ -17,7 +17,7 @@ from nbtf._frameworks.torch.simulation.conversion import accepting
 from nbtf._frameworks.torch.simulation.determinism import deterministic_only
 from nbtf._frameworks.torch.simulation.machine import Machine
 from nbtf._frameworks.torch.simulation.overlaps import SharedStorages
-from nbtf._frameworks.torch.simulation.requests import Requests
+from nbtf._frameworks.torch.simulation.requests import Requests, is_unfit
 
 _NATIVE = frozenset({"aten::_unsafe_view", "aten::lift", "aten::lift_fresh"})
 """Ops that PyTorch composes for all devices, and whose results share memory although their schema does not show it."""
@@ -209,7 +209,7 @@ class HostKernel:
                         raise
                     result = _UNFIT
             if result is _UNFIT:
-                return self._resized(args, kwargs, host_args, host_kwargs, number)
+                return self._resized(args, kwargs, number)
             if machine.timing.is_wanted:
                 self._add_time(number, host_args, host_kwargs, result)
             if self._is_pure:
@@ -263,16 +263,10 @@ class HostKernel:
         with machine.generators[number].drawing() if self._is_random else _NOTHING:
             return machine.put_on_card(self.run(*args, **kwargs), number, self.label, [memory])
 
-    def _resized(
-        self,
-        args: Sequence[Any],
-        kwargs: dict[str, Any],
-        host_args: list[Any],
-        host_kwargs: dict[str, Any],
-        number: int,
-    ) -> Any:
-        """Runs an op of whose outputs some have the wrong shape: they get new memory, and the others are written."""
+    def _resized(self, args: Sequence[Any], kwargs: dict[str, Any], number: int) -> Any:
+        """Runs an op of whose outputs some do not fit the results: they get new memory, and the others are written."""
         machine, torch = self._machine, self._machine.torch
+        host_args, host_kwargs = self._lowered(args, kwargs, [])  # the refused op has changed the shapes of the first
         by_name = dict(zip(self._arguments, args, strict=False)) | kwargs
         lowered = dict(zip(self._arguments, host_args, strict=False)) | host_kwargs
         written = [name for name in self._written if isinstance(by_name.get(name), torch.Tensor)]
@@ -288,7 +282,7 @@ class HostKernel:
             result = self.run(**{**lowered, **outputs})
         if machine.timing.is_wanted:
             self._add_time(number, host_args, host_kwargs, result)
-        changed = [name for name in written if by_name[name].size() != outputs[name].size()]
+        changed = [name for name in written if is_unfit(by_name[name], outputs[name])]
         all_placed = machine.put_on_card([outputs[name] for name in changed], number, self.label, grants)
         for name in written:
             if name not in changed:

@@ -19,6 +19,12 @@ _REMEMBERED = 1024
 """Most cached calls of one op: a loop over ever new shapes must not fill the memory."""
 
 
+def is_unfit(output: Any, result: Any) -> bool:
+    """Returns whether a result does not fit the output given for it: its shape differs, or it needs more memory."""
+    room = output.untyped_storage().nbytes() - output.storage_offset() * output.element_size()
+    return output.size() != result.size() or extent_of(result) > room
+
+
 class Requests:
     """The memory requests of one op."""
 
@@ -50,7 +56,7 @@ class Requests:
             self._kernel.run(**{**{name: self._outline(value) for name, value in kwargs.items()}, **outputs})
         except Exception:
             return []
-        changed = [output for name, output in outputs.items() if output.size() != kwargs[name].size()]
+        changed = [output for name, output in outputs.items() if is_unfit(kwargs[name], output)]
         return self._granted([self._request(output) for output in changed], number)
 
     def _key(self, value: Any) -> Any:

@@ -1,7 +1,8 @@
 """Streams and events of a device that finishes each op before it returns.
 
-All streams of a device form one queue. An event records when the queue would have reached it, in modelled time: from
-the card's peak rates, as `timing` calculates it. Python's clocks measure this computer instead.
+All streams of a device form one queue, so that no stream ever waits for another: also not for the backward of an op,
+which runs on the stream of its forward (`thread_streams.py`). An event records when the queue would have reached it, in
+modelled time: from the card's peak rates, as `timing` calculates it. Python's clocks measure this computer instead.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from typing import Any
 
 from nbtf._frameworks.torch.simulation.machine import Machine
 from nbtf._frameworks.torch.simulation.replacing import Replacements
+from nbtf._frameworks.torch.simulation.thread_streams import ThreadStreams
 
 _CUDA = 1
 """`c10::DeviceType::CUDA`."""
@@ -65,8 +67,8 @@ class Streams:
         return stream
 
     def _current_id(self, number: int) -> int:
-        streams: dict[int, int] = getattr(self._thread, "streams", {})
-        return streams.get(number, 0)
+        streams: ThreadStreams | None = getattr(self._thread, "streams", None)
+        return 0 if streams is None else streams.current(number)
 
     def _current(self, number: int) -> tuple[int, int, int]:
         """Returns stream, device and device type in the form that `torch._C` uses."""
@@ -76,7 +78,9 @@ class Streams:
         return 0, number, _CUDA
 
     def _set(self, stream_id: int, device_index: int, device_type: int) -> None:
-        self._thread.streams = getattr(self._thread, "streams", {}) | {device_index: stream_id}
+        if not hasattr(self._thread, "streams"):
+            self._thread.streams = ThreadStreams(self._machine.torch)
+        self._thread.streams.set(device_index, stream_id)
         self._machine.current = device_index
 
 

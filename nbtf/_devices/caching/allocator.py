@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 from bisect import bisect_left
 from collections import deque
+from collections.abc import Callable
 from typing import Any
 
 from nbtf._devices.base import Piece
@@ -75,8 +76,7 @@ class CachingAllocator(TellingSegments):
         allocation = Allocation(nbytes, stream, label, self._at_death)
         try:
             with self._lock, self.card.lock:
-                self._do_frees()
-                failure = self._all_or_none(self._grant, allocation)
+                failure = self._after_frees(self._grant, allocation)
             if failure is None:
                 return allocation
         except BaseException:  # after an interrupt, the traceback keeps this frame alive
@@ -114,9 +114,8 @@ class CachingAllocator(TellingSegments):
     def empty_cache(self) -> int:
         """Releases idle segments to the card, as `torch.cuda.empty_cache()` does; returns the number of bytes."""
         with self._lock, self.card.lock:
-            self._do_frees()
             reserved = self.reserved
-            self._all_or_none(self._synchronize_and_release)
+            self._after_frees(self._synchronize_and_release)
             return reserved - self.reserved
 
     def set_memory_fraction(self, fraction: float) -> None:
@@ -202,7 +201,6 @@ class CachingAllocator(TellingSegments):
             self._trace("oom", self.free_bytes, segment_size(size, self.settings), allocation.stream)
             return self._figures(segment_size(size, self.settings))
         block = self._split(block, size)
-        self._keep(block)
         block.allocated, block.requested, block.label = True, allocation.requested, allocation.label
         self._statistics.grant(pool.is_small, block.size, block.requested)
         if block.size >= self.settings.max_split_size:
@@ -213,7 +211,8 @@ class CachingAllocator(TellingSegments):
         death.block = block
         if self._journal is not None:
             self._write("granted", block, self._statistics.current(count.ALLOCATED_BYTES), self.reserved)
-        self._trace("alloc", block.address, block.requested, block.stream)
+        if self.history is not None:
+            self._trace("alloc", block.address, block.requested, block.stream)
         return None
 
     def _best_fit(self, pool: Pool, size: int, stream: int) -> Block | None:
@@ -261,6 +260,7 @@ class CachingAllocator(TellingSegments):
         """Returns a part of `size` bytes and frees the rest; returns the whole block if the rest would be small."""
         is_split = block.is_split
         if not self._is_worth_splitting(block, size):
+            self._keep(block)
             if is_split:
                 self._count_split(block, -1, -block.size)
             return block
@@ -309,24 +309,39 @@ class CachingAllocator(TellingSegments):
 
     def _do_frees(self) -> None:
         """Performs the pending frees in the order in which they arrived."""
-        while self._pending:
-            block = getattr(self._pending[0], "block", None)  # the block is missing after an interrupt
+        if self._pending:
+            self._after_frees()
+
+    def _after_frees(self, change: Callable[..., Any] | None = None, *arguments: Any) -> Any:
+        """Performs the pending frees in the order in which they arrived, and then a change; both or neither."""
+        pending = self._pending
+        deaths = [pending[at] for at in range(len(pending))]  # an iterator would not allow other threads to add to it
+        result = self._all_or_none(self._end_all_and, deaths, change, arguments)
+        for _ in deaths:
+            del pending[0]
+        return result
+
+    def _end_all_and(self, deaths: list[Death], change: Callable[..., Any] | None, arguments: Any) -> Any:
+        for death in deaths:
+            block = getattr(death, "block", None)  # the block is missing after an interrupt
             if block is not None:
-                self._all_or_none(self._end_use, self._pending[0], block)
-                self._held.pop(block, None)
-            del self._pending[0]
+                self._end_use(death, block)
+        return None if change is None else change(*arguments)
 
     def _end_use(self, death: Death, block: Block) -> None:
         """Removes a block from its allocation. It becomes free now, or once other streams no longer use it."""
         self._keep(block)
         self._undo.append((setattr, death, "block", block))
         death.block = None
+        self._undo.append((self._held.__setitem__, block, None))
+        del self._held[block]
         self._statistics.end_use(block.pool.is_small, block.size)
         if block.size >= self.settings.max_split_size:
             self._statistics.add(count.OVERSIZE_ALLOCATIONS, False, -1)
         if self._journal is not None:
             self._write("freed", block, self._statistics.current(count.ALLOCATED_BYTES), self.reserved)
-        self._trace("free_requested", block.address, block.requested, block.stream)
+        if self.history is not None:
+            self._trace("free_requested", block.address, block.requested, block.stream)
         block.allocated, block.label = False, None
         if block.streams:
             self._keep_list(self._waiting)
@@ -347,14 +362,16 @@ class CachingAllocator(TellingSegments):
     def _free_block(self, block: Block) -> None:
         """Frees a block and merges it with free neighbours."""
         is_small, size = block.pool.is_small, block.size
-        self._trace("free_completed", block.address, block.requested, block.stream)
-        merged = [self._merge(block, block.prev), self._merge(block, block.next)]
+        if self.history is not None:
+            self._trace("free_completed", block.address, block.requested, block.stream)
+        before, after = self._merge(block, block.prev), self._merge(block, block.next)
         self._add_free(block)
         self._statistics.end_activity(is_small, size, block.requested)
+        neighbours = (before > 0) + (after > 0)
         if block.is_split:
-            self._count_split(block, 1 - sum(nbytes > 0 for nbytes in merged), size)
+            self._count_split(block, 1 - neighbours, size)
         else:
-            self._count_split(block, -sum(nbytes > 0 for nbytes in merged), -sum(merged))
+            self._count_split(block, -neighbours, -before - after)
 
     def _synchronize_and_release(self) -> None:
         self._statistics.values[count.SYNCHRONIZED] += 1

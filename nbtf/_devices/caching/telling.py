@@ -26,7 +26,7 @@ class TellingSegments(JournalKeeper, Segments):
         self._lock = new_lock()
         self._journal: Journal | None = None
         self._held: dict[Block, None] = {}
-        """Blocks in use; after an interrupt, it may also contain freed blocks."""
+        """Blocks in use; after an interrupt, it may also contain others."""
 
     def keep_journal(self, journal: Journal | None) -> None:
         """Starts recording events, or stops if `journal` is None."""

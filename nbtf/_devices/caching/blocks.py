@@ -116,7 +116,13 @@ class Block:
     ) -> None:
         """Sets everything that may change while the block exists, except its age."""
         self.address, self.size, self.prev, self.next = address, size, prev, next
-        self.allocated, self.requested, self.label, self.mapped, self.streams = allocated, requested, label, mapped, streams
+        self.allocated, self.requested, self.label, self.mapped, self.streams = (
+            allocated,
+            requested,
+            label,
+            mapped,
+            streams,
+        )
 
     @property
     def is_active(self) -> bool:

@@ -176,6 +176,7 @@ class HostKernel:
             for returned in schema.returns
         ]
         self._makes_tensors = None in self.returned
+        self._returns_first = self.returned == self._arguments[:1]
         # The fused attention of the CPU chooses its products by whether query, key and value are the same tensor.
         self._compares = {"query", "key", "qkv_weight"}.issubset(self._arguments)
         self._requests = Requests(machine, self)
@@ -217,7 +218,7 @@ class HostKernel:
             return self._with_written(result, args, kwargs, number, grants)
 
     def _lowered(self, args: Sequence[Any], kwargs: dict[str, Any]) -> tuple[list[Any], dict[str, Any], int]:
-        """Returns the arguments in the form that the CPU op takes, and the device's number, after a check of devices."""
+        """Returns the arguments in the form that the CPU op takes, and the number of their device, which is checked."""
         lower, numbers = self._machine.lower, list[int]()
         host_args = [lower(value, numbers) for value in args]
         host_kwargs = {key: lower(value, numbers) for key, value in kwargs.items()} if kwargs else kwargs
@@ -310,6 +311,8 @@ class HostKernel:
         """Returns written arguments as themselves, and other results as tensors of the device."""
         if not self.returned:
             return None
+        if self._returns_first and args:  # such as `add_`
+            return args[0]
         by_name = dict(zip(self._arguments, args, strict=False)) | kwargs
         outputs = [
             self._machine.put_on_card(value, number, self.label, grants) if name is None else by_name[name]

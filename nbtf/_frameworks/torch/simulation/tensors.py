@@ -9,7 +9,7 @@ from __future__ import annotations
 import ctypes
 from typing import Any
 
-# dlpack.h: DLTensor is the first member of DLManagedTensor, and starts with the address, the device's type and its number.
+# dlpack.h: DLTensor is the first member of DLManagedTensor, and starts with the address and the device's type and number.
 _DEVICE = 8
 _CPU, _CUDA = 1, 2
 _CAPSULE_POINTER = object.__basicsize__

@@ -9,7 +9,8 @@ from __future__ import annotations
 import ctypes
 from typing import Any
 
-# dlpack.h: DLTensor is the first member of DLManagedTensor, and starts with the address and the device's type and number.
+# dlpack.h: DLTensor is the first member of DLManagedTensor. It starts with the address, then the type and number of the
+# device.
 _DEVICE = 8
 _CPU, _CUDA = 1, 2
 _CAPSULE_POINTER = object.__basicsize__

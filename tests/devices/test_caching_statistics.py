@@ -1,4 +1,4 @@
-"""Tests that the statistics of PyTorch's allocator, computed when they are read, are those of a plain copy."""
+"""Tests that statistics which are computed when they are read equal those of a plain copy."""
 
 from __future__ import annotations
 

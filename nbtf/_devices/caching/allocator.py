@@ -317,7 +317,7 @@ class CachingAllocator(TellingSegments):
         pending = self._pending
         deaths = [pending[at] for at in range(len(pending))]  # an iterator would not allow other threads to add to it
         result = self._all_or_none(self._end_all_and, deaths, change, arguments)
-        for _ in deaths:
+        while pending and getattr(pending[0], "block", None) is None:
             del pending[0]
         return result
 

@@ -362,7 +362,7 @@ class Segments:
 
 
 def _make_absent(blocks: list[Any], entry: tuple[Any, ...]) -> None:
-    """Removes an entry from a sorted list of blocks, unless it is not there."""
+    """Removes an entry from a sorted list of blocks, if it is there."""
     at = bisect_left(blocks, entry)
     if blocks[at : at + 1] == [entry]:
         del blocks[at]

@@ -364,14 +364,14 @@ class CachingAllocator(TellingSegments):
         is_small, size = block.pool.is_small, block.size
         if self.history is not None:
             self._trace("free_completed", block.address, block.requested, block.stream)
-        before, after = self._merge(block, block.prev), self._merge(block, block.next)
+        merged_low, merged_high = self._merge(block, block.prev), self._merge(block, block.next)
         self._add_free(block)
         self._statistics.end_activity(is_small, size, block.requested)
-        neighbours = (before > 0) + (after > 0)
+        neighbours = (merged_low > 0) + (merged_high > 0)
         if block.is_split:
             self._count_split(block, 1 - neighbours, size)
         else:
-            self._count_split(block, -neighbours, -before - after)
+            self._count_split(block, -neighbours, -merged_low - merged_high)
 
     def _synchronize_and_release(self) -> None:
         self._statistics.values[count.SYNCHRONIZED] += 1

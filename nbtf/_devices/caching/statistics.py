@@ -96,12 +96,12 @@ class Statistics:
             self._raise_peaks((metric,), pool)
 
     def _raise_peaks(self, metrics: Sequence[Metric], pool: int) -> None:
-        values, of_pool, other = self.values, 1 if pool == _SMALL else 2, _SMALL + _LARGE - pool
+        values, of_pool, second = self.values, 1 if pool == _SMALL else 2, _SMALL + _LARGE - pool
         for rises, falls, peaks in metrics:
             current = values[pool + rises] - values[pool + falls]
             if current > values[peaks + of_pool]:
                 values[peaks + of_pool] = current
-            current += values[other + rises] - values[other + falls]
+            current += values[second + rises] - values[second + falls]
             if current > values[peaks]:
                 values[peaks] = current
 

@@ -19,9 +19,9 @@ _CAPSULE_POINTER = object.__basicsize__
 _word = ctypes.c_int64.from_address
 
 
-def _set_device(capsule: Any, kind: int, number: int) -> None:
+def _set_device(capsule: Any, device_type: int, number: int) -> None:
     """Changes the device in the DLPack description of a tensor."""
-    _word(_word(id(capsule) + _CAPSULE_POINTER).value + _DEVICE).value = kind | number << 32
+    _word(_word(id(capsule) + _CAPSULE_POINTER).value + _DEVICE).value = device_type | number << 32
 
 
 class Tensors:

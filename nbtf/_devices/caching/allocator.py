@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 from bisect import bisect_left
 from collections import deque
+from collections.abc import Callable
 from typing import Any
 
 from nbtf._devices.base import Piece
@@ -75,8 +76,7 @@ class CachingAllocator(TellingSegments):
         allocation = Allocation(nbytes, stream, label, self._at_death)
         try:
             with self._lock, self.card.lock:
-                self._do_frees()
-                failure = self._all_or_none(self._grant, allocation)
+                failure = self._after_frees(self._grant, allocation)
             if failure is None:
                 return allocation
         except BaseException:  # after an interrupt, the traceback keeps this frame alive
@@ -114,9 +114,8 @@ class CachingAllocator(TellingSegments):
     def empty_cache(self) -> int:
         """Releases idle segments to the card, as `torch.cuda.empty_cache()` does; returns the number of bytes."""
         with self._lock, self.card.lock:
-            self._do_frees()
             reserved = self.reserved
-            self._all_or_none(self._synchronize_and_release)
+            self._after_frees(self._synchronize_and_release)
             return reserved - self.reserved
 
     def set_memory_fraction(self, fraction: float) -> None:
@@ -139,7 +138,7 @@ class CachingAllocator(TellingSegments):
         if self._pending:
             with self._lock:
                 self._do_frees()
-        return self._statistics.values[count.ALLOCATED_BYTES], self.reserved
+        return self._statistics.current(count.ALLOCATED_BYTES), self.reserved
 
     def stats(self) -> dict[str, int]:
         """Returns the current statistics, with the keys of `torch.cuda.memory_stats()`."""
@@ -202,16 +201,18 @@ class CachingAllocator(TellingSegments):
             self._trace("oom", self.free_bytes, segment_size(size, self.settings), allocation.stream)
             return self._figures(segment_size(size, self.settings))
         block = self._split(block, size)
-        self._set(block, allocated=True, requested=allocation.requested, label=allocation.label)
-        self._count_use(block, 1)
-        self._statistics.add(count.ACTIVE, pool.is_small, 1)
-        self._statistics.add(count.ACTIVE_BYTES, pool.is_small, block.size)
-        self._statistics.add(count.REQUESTED_BYTES, pool.is_small, block.requested)
-        allocation.address, allocation.size = block.address, block.size
+        block.allocated, block.requested, block.label = True, allocation.requested, allocation.label
+        self._statistics.grant(pool.is_small, block.size, block.requested)
+        if block.size >= self.settings.max_split_size:
+            self._statistics.add(count.OVERSIZE_ALLOCATIONS, False, 1)
+        allocation.address, allocation.size, death = block.address, block.size, allocation._death
         self._held[block] = None
-        self._set(allocation._death, block=block)
-        self._write("granted", block, self._statistics.values[count.ALLOCATED_BYTES], self.reserved)
-        self._trace("alloc", block.address, block.requested, block.stream)
+        self._undo.append((setattr, death, "block", None))
+        death.block = block
+        if self._journal is not None:
+            self._write("granted", block, self._statistics.current(count.ALLOCATED_BYTES), self.reserved)
+        if self.history is not None:
+            self._trace("alloc", block.address, block.requested, block.stream)
         return None
 
     def _best_fit(self, pool: Pool, size: int, stream: int) -> Block | None:
@@ -229,7 +230,7 @@ class CachingAllocator(TellingSegments):
             return None
         if size >= settings.max_split_size and block.size >= size + settings.max_non_split_rounding:
             return None
-        del blocks[at]
+        self._remove(blocks, at)
         return block
 
     def _least_expandable(self, blocks: list[tuple[int, int, int, Block]], at: int, stream: int) -> int:
@@ -257,16 +258,18 @@ class CachingAllocator(TellingSegments):
 
     def _split(self, block: Block, size: int) -> Block:
         """Returns a part of `size` bytes and frees the rest; returns the whole block if the rest would be small."""
-        pool, was_split = block.pool, block.is_split
+        is_split = block.is_split
         if not self._is_worth_splitting(block, size):
-            if was_split:
+            self._keep(block)
+            if is_split:
                 self._count_split(block, -1, -block.size)
             return block
-        piece = Block(pool, block.stream, block.address, size, block.segment)
+        piece = Block(block.pool, block.stream, block.address, size, block.segment)
         self._link(block.prev, piece, block)
-        self._set(block, address=block.address + size, size=block.size - size)
-        pool.insert(block)
-        if was_split:
+        block.address += size
+        block.size -= size
+        self._add_free(block)
+        if is_split:
             self._count_split(block, 0, -size)
         else:
             self._count_split(block, 1, block.size)
@@ -298,7 +301,7 @@ class CachingAllocator(TellingSegments):
             free=self.free_bytes,
             in_process=self.mapped_by_others + self.reserved,
             allowed=self.allowed,
-            allocated=self._statistics.values[count.ALLOCATED_BYTES],
+            allocated=self._statistics.current(count.ALLOCATED_BYTES),
             reserved=self.reserved,
         )
 
@@ -306,43 +309,69 @@ class CachingAllocator(TellingSegments):
 
     def _do_frees(self) -> None:
         """Performs the pending frees in the order in which they arrived."""
-        while self._pending:
-            block = getattr(self._pending[0], "block", None)  # the block is missing after an interrupt
+        if self._pending:
+            self._after_frees()
+
+    def _after_frees(self, change: Callable[..., Any] | None = None, *arguments: Any) -> Any:
+        """Performs the pending frees in the order in which they arrived, and then a change; both or neither."""
+        pending = self._pending
+        deaths = [pending[at] for at in range(len(pending))]  # an iterator would not allow other threads to add to it
+        result = self._all_or_none(self._end_all_and, deaths, change, arguments)
+        while pending and getattr(pending[0], "block", None) is None:
+            del pending[0]
+        return result
+
+    def _end_all_and(self, deaths: list[Death], change: Callable[..., Any] | None, arguments: Any) -> Any:
+        for death in deaths:
+            block = getattr(death, "block", None)  # the block is missing after an interrupt
             if block is not None:
-                self._all_or_none(self._end_use, self._pending[0], block)
-                self._held.pop(block, None)
-            del self._pending[0]
+                self._end_use(death, block)
+        return None if change is None else change(*arguments)
 
     def _end_use(self, death: Death, block: Block) -> None:
         """Removes a block from its allocation. It becomes free now, or once other streams no longer use it."""
-        self._set(death, block=None)
-        self._count_use(block, -1)
-        self._write("freed", block, self._statistics.values[count.ALLOCATED_BYTES], self.reserved)
-        self._trace("free_requested", block.address, block.requested, block.stream)
-        self._set(block, allocated=False, label=None)
+        self._keep(block)
+        self._undo.append((setattr, death, "block", block))
+        death.block = None
+        self._undo.append((self._held.__setitem__, block, None))
+        del self._held[block]
+        self._statistics.end_use(block.pool.is_small, block.size)
+        if block.size >= self.settings.max_split_size:
+            self._statistics.add(count.OVERSIZE_ALLOCATIONS, False, -1)
+        if self._journal is not None:
+            self._write("freed", block, self._statistics.current(count.ALLOCATED_BYTES), self.reserved)
+        if self.history is not None:
+            self._trace("free_requested", block.address, block.requested, block.stream)
+        block.allocated, block.label = False, None
         if block.streams:
+            self._keep_list(self._waiting)
             self._waiting.append(block)
         else:
             self._free_block(block)
 
     def _free_used_elsewhere(self) -> None:
         """Frees blocks that other streams have used; on a simulated card, their work is done."""
-        for block in self._waiting:
-            self._set(block, streams=())
-            self._free_block(block)
-        self._waiting.clear()
+        if self._waiting:
+            self._keep_list(self._waiting)
+            for block in self._waiting:
+                self._keep(block)
+                block.streams = ()
+                self._free_block(block)
+            self._waiting.clear()
 
     def _free_block(self, block: Block) -> None:
         """Frees a block and merges it with free neighbours."""
-        pool, size = block.pool, block.size
-        self._trace("free_completed", block.address, block.requested, block.stream)
-        merged = [self._merge(block, block.prev), self._merge(block, block.next)]
-        pool.insert(block)
-        blocks = block.is_split - sum(nbytes > 0 for nbytes in merged)
-        self._count_split(block, blocks, block.size * block.is_split - sum(merged))
-        self._statistics.add(count.ACTIVE, pool.is_small, -1)
-        self._statistics.add(count.ACTIVE_BYTES, pool.is_small, -size)
-        self._statistics.add(count.REQUESTED_BYTES, pool.is_small, -block.requested)
+        is_small, size = block.pool.is_small, block.size
+        if self.history is not None:
+            self._trace("free_completed", block.address, block.requested, block.stream)
+        merged_low, merged_high = self._merge(block, block.prev), self._merge(block, block.next)
+        self._add_free(block)
+        self._statistics.end_activity(is_small, size, block.requested)
+        neighbours = (merged_low > 0) + (merged_high > 0)
+        if block.is_split:
+            self._count_split(block, 1 - neighbours, size)
+        else:
+            self._count_split(block, -neighbours, -merged_low - merged_high)
 
     def _synchronize_and_release(self) -> None:
         self._statistics.values[count.SYNCHRONIZED] += 1
@@ -350,13 +379,6 @@ class CachingAllocator(TellingSegments):
         self._release_idle()
 
     # Counting
-
-    def _count_use(self, block: Block, sign: int) -> None:
-        """Counts a block whose use begins (`sign` 1) or ends (`sign` -1)."""
-        self._statistics.add(count.ALLOCATION, block.pool.is_small, sign)
-        self._statistics.add(count.ALLOCATED_BYTES, block.pool.is_small, sign * block.size)
-        if block.size >= self.settings.max_split_size:
-            self._statistics.add_single(count.OVERSIZE_ALLOCATIONS, sign)
 
     def _count_split(self, block: Block, blocks: int, nbytes: int) -> None:
         """Counts free pieces that cannot be released alone; pages of expandable segments can, so they do not count."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left, insort
 from collections.abc import Callable
 from typing import Any
 from weakref import ref
@@ -96,11 +95,34 @@ class Block:
         self.pool, self.stream, self.address, self.size, self.segment = pool, stream, address, size, segment
         self.prev: Block | None = None
         self.next: Block | None = None
-        self.requested, self.label = 0, None
+        self.requested = 0
+        self.label: Any = None
         self.allocated, self.mapped = False, True
         self.streams: tuple[int, ...] = ()
         """Other streams whose work may still use it."""
         self.searches_before = 0
+
+    def become(
+        self,
+        address: int,
+        size: int,
+        prev: Block | None,
+        next: Block | None,
+        allocated: bool,
+        requested: int,
+        label: Any,
+        mapped: bool,
+        streams: tuple[int, ...],
+    ) -> None:
+        """Sets everything that may change while the block exists, except its age."""
+        self.address, self.size, self.prev, self.next = address, size, prev, next
+        self.allocated, self.requested, self.label, self.mapped, self.streams = (
+            allocated,
+            requested,
+            label,
+            mapped,
+            streams,
+        )
 
     @property
     def is_active(self) -> bool:
@@ -131,23 +153,6 @@ class Pool:
         self.unmapped: list[tuple[int, int, Block]] = []
         """Unmapped addresses of expandable segments, by stream and address."""
         self.searches = 0
-
-    def insert(self, block: Block) -> None:
-        """Adds a free block."""
-        block.searches_before = self.searches
-        insort(self.blocks, (block.stream, block.size, block.address, block))
-
-    def remove(self, block: Block) -> None:
-        """Removes a free block."""
-        del self.blocks[bisect_left(self.blocks, (block.stream, block.size, block.address))]
-
-    def insert_unmapped(self, block: Block) -> None:
-        """Adds unmapped addresses."""
-        insort(self.unmapped, (block.stream, block.address, block))
-
-    def remove_unmapped(self, block: Block) -> None:
-        """Removes unmapped addresses."""
-        del self.unmapped[bisect_left(self.unmapped, (block.stream, block.address))]
 
 
 class Death(ref["Allocation"]):

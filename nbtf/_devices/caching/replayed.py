@@ -1,6 +1,6 @@
 """An allocator that begins with recorded segments, and to which the driver's addresses can be given.
 
-It repeats a history, so nothing interrupts it and nothing else uses it: changes need no copies to return to.
+It repeats a history, so nothing interrupts it and nothing else uses it.
 """
 
 from __future__ import annotations
@@ -10,14 +10,13 @@ from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby
 from operator import attrgetter
-from typing import Any, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
 from nbtf._devices.caching import statistics as count
 from nbtf._devices.caching.allocator import CachingAllocator
 from nbtf._devices.caching.blocks import SMALL_SEGMENT, Allocation, Block, ExpandableSegment, Pool
 from nbtf._devices.caching.segments import Region
 from nbtf._devices.caching.settings import AllocatorSettings
-from nbtf._devices.caching.statistics import Statistics
 
 _ADDRESS_STEP = 2 << 20
 
@@ -59,16 +58,6 @@ class AddressRange(NamedTuple):
     size: int
 
 
-class _Totals(Statistics):
-    """The current values and peaks of both pools together, which are all that replays need."""
-
-    def add(self, metric: int, small: bool, amount: int) -> None:
-        values = self.values
-        values[metric] = current = values[metric] + amount
-        if current > values[metric + 1]:
-            values[metric + 1] = current
-
-
 class ReplayAllocator(CachingAllocator):
     """A `CachingAllocator` that repeats the history of a real card.
 
@@ -90,19 +79,11 @@ class ReplayAllocator(CachingAllocator):
           addressable: bytes of the card for which expandable segments reserve addresses; None for `total`.
         """
         super().__init__(total, settings)
-        self._statistics = _Totals()
         self._addressable = total if addressable is None else addressable
         self.driver_addresses: deque[int] = deque()
         """Addresses that the driver returns next; when there are none, it returns higher addresses than ever before."""
         self.requested_ranges: list[AddressRange] = []
         """Memory that the allocator has requested from the driver. The caller may clear the list."""
-
-    def _all_or_none(self, change: Any, *arguments: Any) -> Any:
-        return change(*arguments)
-
-    def _set(self, changed: Any, /, **values: Any) -> None:
-        for name, value in values.items():
-            setattr(changed, name, value)
 
     # Beginning
 
@@ -140,7 +121,7 @@ class ReplayAllocator(CachingAllocator):
         else:
             self._statistics.add(count.SEGMENT, pool.is_small, 1)
             if last - first >= self.settings.max_split_size:
-                self._statistics.add_single(count.OVERSIZE_SEGMENTS, 1)
+                self._statistics.add(count.OVERSIZE_SEGMENTS, False, 1)
         self._regions.append(Region(self._next_region, first, last - first))
         self._next_region += 1
         previous: Block | None = None
@@ -156,7 +137,7 @@ class ReplayAllocator(CachingAllocator):
                 if recorded.state != "inactive":
                     allocations[block.address] = self._add_use(block, recorded.requested)
                 else:
-                    pool.insert(block)
+                    self._add_free(block)
         if end > last:
             self._add_unmapped(Block(pool, stream, last, end - last, segment), previous)
         return end
@@ -164,7 +145,7 @@ class ReplayAllocator(CachingAllocator):
     def _add_unmapped(self, block: Block, previous: Block | None) -> Block:
         block.mapped = False
         self._link(previous, block, None)
-        block.pool.insert_unmapped(block)
+        self._add_free(block)
         return block
 
     def _add_use(self, block: Block, requested: int) -> Allocation:
@@ -174,10 +155,9 @@ class ReplayAllocator(CachingAllocator):
         allocation._death.block = block
         block.allocated, block.requested = True, requested
         self._held[block] = None
-        self._count_use(block, 1)
-        self._statistics.add(count.ACTIVE, block.pool.is_small, 1)
-        self._statistics.add(count.ACTIVE_BYTES, block.pool.is_small, block.size)
-        self._statistics.add(count.REQUESTED_BYTES, block.pool.is_small, requested)
+        self._statistics.grant(block.pool.is_small, block.size, requested)
+        if block.size >= self.settings.max_split_size:
+            self._statistics.add(count.OVERSIZE_ALLOCATIONS, False, 1)
         return allocation
 
     # What the driver did
@@ -272,7 +252,7 @@ class ReplayAllocator(CachingAllocator):
     @property
     def active(self) -> int:
         """Bytes in use, and of memory that only another stream still uses."""
-        return self._statistics.values[count.ACTIVE_BYTES]
+        return self._statistics.current(count.ACTIVE_BYTES)
 
     @property
     def largest_free(self) -> int:
@@ -286,12 +266,12 @@ class ReplayAllocator(CachingAllocator):
     def figures(self) -> Mapping[str, int]:
         """Peaks of allocated and reserved bytes, and numbers of retries and of releases to the driver."""
         self._do_frees()
-        values = self._statistics.values
+        statistics = self._statistics
         return {
-            "peak_allocated": values[count.ALLOCATED_BYTES + 1],
-            "peak_reserved": values[count.RESERVED_BYTES + 1],
-            "retries": values[count.RETRIES],
-            "releases": values[count.DEVICE_FREES],
+            "peak_allocated": statistics.peak(count.ALLOCATED_BYTES),
+            "peak_reserved": statistics.peak(count.RESERVED_BYTES),
+            "retries": statistics.values[count.RETRIES],
+            "releases": statistics.values[count.DEVICE_FREES],
         }
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right
+from bisect import bisect_left, bisect_right, insort
 from operator import attrgetter
 from typing import Any, NamedTuple
 
@@ -31,7 +31,8 @@ class Region(NamedTuple):
 class Segments:
     """The segments of one card, and the pools of their free blocks.
 
-    Changes must be made within `_all_or_none` and with `_set`, so that an interrupt leaves nothing half done.
+    Changes must be made within `_all_or_none`, and what they replace kept first, so that an interrupt leaves nothing
+    half done.
     """
 
     owner = "PyTorch"
@@ -52,12 +53,13 @@ class Segments:
         self._entries: list[Any] = []
         self.history: History | None = None
         """Records what happens, if a program has asked for it."""
-        self._undo: list[tuple[Any, str, Any]] = []
+        self._undo: list[tuple[Any, ...]] = []
+        """Calls that undo the current change, last first: function and arguments."""
 
     @property
     def reserved(self) -> int:
         """Bytes of all segments."""
-        return self._statistics.values[count.RESERVED_BYTES]
+        return self._statistics.current(count.RESERVED_BYTES)
 
     @property
     def mapped(self) -> int:
@@ -86,29 +88,69 @@ class Segments:
         """Returns the segment that contains an address."""
         return self._regions[bisect_right(self._regions, address, key=attrgetter("address")) - 1]
 
-    def _set(self, changed: Any, /, **values: Any) -> None:
-        """Sets attributes and remembers their old values."""
-        for name, value in values.items():
-            self._undo.append((changed, name, getattr(changed, name)))
-            setattr(changed, name, value)
+    def _keep(self, block: Block) -> None:
+        """Remembers a block as it is before it is changed."""
+        self._undo.append(
+            (
+                block.become,
+                block.address,
+                block.size,
+                block.prev,
+                block.next,
+                block.allocated,
+                block.requested,
+                block.label,
+                block.mapped,
+                block.streams,
+            )
+        )
+
+    def _keep_list(self, changed: list[Any]) -> None:
+        """Remembers a short list before it is changed."""
+        self._undo.append((changed.__setitem__, slice(None), [*changed]))
+
+    def _insert(self, blocks: list[Any], *entry: Any) -> None:
+        """Adds an entry to a sorted list of blocks."""
+        self._undo.append((_make_absent, blocks, entry))
+        insort(blocks, entry)
+
+    def _remove(self, blocks: list[Any], at: int) -> None:
+        """Removes an entry from a sorted list of blocks."""
+        self._undo.append((_make_present, blocks, blocks[at]))
+        del blocks[at]
+
+    def _add_free(self, block: Block) -> None:
+        """Adds a free block to its pool, or unmapped addresses."""
+        pool = block.pool
+        if block.mapped:
+            block.searches_before = pool.searches
+            self._insert(pool.blocks, block.stream, block.size, block.address, block)
+        else:
+            self._insert(pool.unmapped, block.stream, block.address, block)
+
+    def _remove_free(self, block: Block) -> None:
+        """Removes a free block from its pool, or unmapped addresses."""
+        pool = block.pool
+        if block.mapped:
+            self._remove(pool.blocks, bisect_left(pool.blocks, (block.stream, block.size, block.address)))
+        else:
+            self._remove(pool.unmapped, bisect_left(pool.unmapped, (block.stream, block.address)))
 
     def _all_or_none(self, change: Any, *arguments: Any) -> Any:
         """Makes a change; if it is interrupted, restores the previous state."""
-        lists: list[list[Any]] = [self._small.blocks, self._large.blocks, self._small.unmapped, self._large.unmapped]
-        lists += [self._waiting, self._statistics.values, self._regions]
-        copies, written_down = [*map(list, lists)], len(self._entries)
+        statistics, written_down = self._statistics, len(self._entries)
+        values = [*statistics.values]
         events = 0 if self.history is None else len(self.history.events)
         self._undo = []
         try:
             return change(*arguments)
         except BaseException:
-            for changed, entries in zip(lists, copies, strict=True):
-                changed[:] = entries
+            for undo, *replaced in reversed(self._undo):
+                undo(*replaced)
+            statistics.values = values
             del self._entries[written_down:]
             if self.history is not None:
                 del self.history.events[events:]
-            for block, name, value in reversed(self._undo):
-                setattr(block, name, value)
             raise
 
     def _trace(self, action: str, address: int, size: int, stream: int) -> None:
@@ -132,13 +174,14 @@ class Segments:
         self._statistics.add(count.RESERVED_BYTES, pool.is_small, nbytes)
         self._statistics.values[count.DEVICE_ALLOCS] += 1
         if nbytes >= self.settings.max_split_size:
-            self._statistics.add_single(count.OVERSIZE_SEGMENTS, 1)
+            self._statistics.add(count.OVERSIZE_SEGMENTS, False, 1)
         self._trace("segment_alloc", block.address, nbytes, stream)
         return block
 
     def _new_addresses(self, nbytes: int) -> int:
         address = self._next_address
         self._next_address += (nbytes + 2 * _ADDRESS_STEP) // _ADDRESS_STEP * _ADDRESS_STEP
+        self._keep_list(self._regions)
         self._regions.append(Region(self._next_region, address, 0 if self.settings.expandable_segments else nbytes))
         self._next_region += 1
         return address
@@ -153,7 +196,7 @@ class Segments:
             if following is None or not self._map(following, min(size - block.size, following.size)):
                 return None
             block = following  # the previous block has been merged into it
-        pool.remove(block)
+        self._remove_free(block)
         return block
 
     def _expandable(self, pool: Pool, size: int, stream: int) -> Block:
@@ -170,7 +213,7 @@ class Segments:
         segment.address = self._new_addresses(segment.size)
         block = Block(pool, stream, segment.address, segment.size, segment)
         block.mapped = False
-        pool.insert_unmapped(block)
+        self._add_free(block)
         return block
 
     def _map(self, block: Block, size: int) -> bool:
@@ -181,21 +224,23 @@ class Segments:
         nbytes = end - block.address
         if nbytes > self.free_bytes:
             return False
-        pool.remove_unmapped(block)
-        self._set(block, mapped=True)
+        self._remove_free(block)
+        self._keep(block)
+        block.mapped = True
         self._trace("segment_map", block.address, nbytes, block.stream)
         at = bisect_right(self._regions, end, key=attrgetter("address")) - 1
         region = self._regions[at]
+        self._keep_list(self._regions)
         self._regions[at] = region._replace(size=max(region.size, end - region.address))
         if nbytes < block.size:
             remainder = Block(pool, block.stream, end, block.size - nbytes, block.segment)
             remainder.mapped = False
             self._link(block, remainder, block.next)
-            self._set(block, size=nbytes)
-            pool.insert_unmapped(remainder)
+            block.size = nbytes
+            self._add_free(remainder)
         self._merge(block, block.prev)
         self._merge(block, block.next)
-        pool.insert(block)
+        self._add_free(block)
         self._statistics.add(count.RESERVED_BYTES, pool.is_small, nbytes)
         self._statistics.values[count.DEVICE_ALLOCS] += 1
         return True
@@ -204,27 +249,31 @@ class Segments:
         """Inserts a new block between two others."""
         block.prev, block.next = previous, following
         if previous is not None:
-            self._set(previous, next=block)
+            self._keep(previous)
+            previous.next = block
         if following is not None:
-            self._set(following, prev=block)
+            self._keep(following)
+            following.prev = block
 
     def _merge(self, block: Block, neighbour: Block | None) -> int:
-        """Merges a neighbour into a block if both are free, and both are mapped or unmapped; returns its bytes or 0."""
-        if neighbour is None or neighbour.is_active or neighbour.mapped != block.mapped:
+        """Merges a neighbour into a block if both are free, and both are mapped or unmapped; returns its bytes or 0.
+
+        The block itself must have been kept.
+        """
+        if neighbour is None or neighbour.allocated or neighbour.streams or neighbour.mapped != block.mapped:
             return 0
-        if neighbour.mapped:
-            neighbour.pool.remove(neighbour)
-        else:
-            neighbour.pool.remove_unmapped(neighbour)
+        self._remove_free(neighbour)
         if block.prev is neighbour:
-            self._set(block, address=neighbour.address, prev=neighbour.prev)
+            block.address, block.prev = neighbour.address, neighbour.prev
             if block.prev is not None:
-                self._set(block.prev, next=block)
+                self._keep(block.prev)
+                block.prev.next = block
         else:
-            self._set(block, next=neighbour.next)
+            block.next = neighbour.next
             if block.next is not None:
-                self._set(block.next, prev=block)
-        self._set(block, size=block.size + neighbour.size)
+                self._keep(block.next)
+                block.next.prev = block
+        block.size += neighbour.size
         return neighbour.size
 
     # Releasing
@@ -240,13 +289,14 @@ class Segments:
     def _release(self, block: Block) -> None:
         """Releases a segment that consists of one free block."""
         pool = block.pool
-        pool.remove(block)
+        self._remove_free(block)
+        self._keep_list(self._regions)
         self._regions.remove(self.region_of(block.address))
         self._statistics.add(count.SEGMENT, pool.is_small, -1)
         self._statistics.add(count.RESERVED_BYTES, pool.is_small, -block.size)
         self._statistics.values[count.DEVICE_FREES] += 1
         if block.size >= self.settings.max_split_size:
-            self._statistics.add_single(count.OVERSIZE_SEGMENTS, -1)
+            self._statistics.add(count.OVERSIZE_SEGMENTS, False, -1)
         self._trace("segment_free", block.address, block.size, block.stream)
 
     def _unmap(self, block: Block) -> None:
@@ -257,20 +307,22 @@ class Segments:
         if first >= last:
             return
         pool = block.pool
-        pool.remove(block)
+        self._remove_free(block)
+        self._keep(block)
         for start, size, is_first in ((block.address, first - block.address, True), (last, end - last, False)):
             if size:
                 remainder = Block(pool, block.stream, start, size, block.segment)
                 self._link(*((block.prev, remainder, block) if is_first else (block, remainder, block.next)))
-                pool.insert(remainder)
+                self._add_free(remainder)
         nbytes = last - first
         self._trace("segment_unmap", first, nbytes, block.stream)
-        self._set(block, address=first, size=nbytes, mapped=False)
+        block.address, block.size, block.mapped = first, nbytes, False
         self._merge(block, block.prev)
         self._merge(block, block.next)
         if block.is_split:  # otherwise the whole segment is idle, and its addresses are released as well
-            pool.insert_unmapped(block)
+            self._add_free(block)
         else:
+            self._keep_list(self._regions)
             self._regions.remove(self.region_of(block.address))
         self._statistics.add(count.RESERVED_BYTES, pool.is_small, -nbytes)
         self._statistics.values[count.DEVICE_FREES] += 1
@@ -307,6 +359,19 @@ class Segments:
                     ages -= block.age
                     idle.remove(block)
                     self._release(block)
+
+
+def _make_absent(blocks: list[Any], entry: tuple[Any, ...]) -> None:
+    """Removes an entry from a sorted list of blocks, if it is there."""
+    at = bisect_left(blocks, entry)
+    if blocks[at : at + 1] == [entry]:
+        del blocks[at]
+
+
+def _make_present(blocks: list[Any], entry: tuple[Any, ...]) -> None:
+    """Adds an entry to a sorted list of blocks, unless it is there."""
+    _make_absent(blocks, entry)
+    insort(blocks, entry)
 
 
 def _reaches(block: Block | None, size: int) -> bool:

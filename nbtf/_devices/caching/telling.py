@@ -26,7 +26,7 @@ class TellingSegments(JournalKeeper, Segments):
         self._lock = new_lock()
         self._journal: Journal | None = None
         self._held: dict[Block, None] = {}
-        """Blocks in use; after an interrupt, it may also contain freed blocks."""
+        """Blocks in use; after an interrupt, it may also contain others."""
 
     def keep_journal(self, journal: Journal | None) -> None:
         """Starts recording events, or stops if `journal` is None."""
@@ -38,7 +38,7 @@ class TellingSegments(JournalKeeper, Segments):
         """Records that all memory is freed, because the card is removed."""
         with self._lock:
             self._do_frees()
-            in_use = self._statistics.values[count.ALLOCATED_BYTES]
+            in_use = self._statistics.current(count.ALLOCATED_BYTES)
             for block in self._blocks_in_use():
                 in_use -= block.size
                 self._write("freed", block, in_use, 0)
@@ -105,7 +105,7 @@ class TellingSegments(JournalKeeper, Segments):
                 if self.allowed is None
                 else min(self.allowed, self.total - self.mapped_by_others)
             )
-            in_use = self._statistics.values[count.ALLOCATED_BYTES]
+            in_use = self._statistics.current(count.ALLOCATED_BYTES)
             figures = in_use, self.reserved, None, largest, limit, nbytes, label
             self._entries += (journal.refused, journal.next_number(), *figures)
 

@@ -8,14 +8,24 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from nbtf._frameworks.torch.dispatch import Hearing
 
-_THREAD = threading.local()
+
+class _Thread(threading.local):
+    """What is known of one thread."""
+
+    def __init__(self) -> None:
+        """Starts without observers."""
+        self.hearings: dict[int, Hearing] = {}
+        """By the identity of the PyTorch that they observe."""
+
+
+_THREAD = _Thread()
 
 
 def hearing_of_thread(torch: Any) -> Hearing | None:
     """Returns the observer of this thread, if it has one."""
-    return _THREAD.__dict__.get(f"{id(torch)}")
+    return _THREAD.hearings.get(id(torch))
 
 
 def set_hearing(torch: Any, hearing: Hearing) -> None:
     """Makes an observer that of this thread."""
-    _THREAD.__dict__[f"{id(torch)}"] = hearing
+    _THREAD.hearings[id(torch)] = hearing

@@ -176,6 +176,7 @@ class HostKernel:
             for returned in schema.returns
         ]
         self._makes_tensors = None in self.returned
+        self._returns_first = self.returned == self._arguments[:1]
         # The fused attention of the CPU chooses its products by whether query, key and value are the same tensor.
         self._compares = {"query", "key", "qkv_weight"}.issubset(self._arguments)
         self._requests = Requests(machine, self)
@@ -193,9 +194,7 @@ class HostKernel:
                 # not `redispatch`, which does not accept numbers in place of tensors
                 self.run = accepting(machine.torch, self._name, self._op._op)
                 self._is_random = machine.torch.Tag.nondeterministic_seeded in self._op.tags
-            numbers: list[int] = []
-            host_args, host_kwargs = self._lowered(args, kwargs, numbers)
-            number = max(numbers, default=machine.current)
+            host_args, host_kwargs, number = self._lowered(args, kwargs)
             if self._is_factory:
                 return self._new(host_args, host_kwargs, number)
             grants = self._requests.take(host_args, host_kwargs, number) if self._makes_tensors else []
@@ -218,20 +217,20 @@ class HostKernel:
                 self._reshape_outputs(kwargs, host_kwargs)
             return self._with_written(result, args, kwargs, number, grants)
 
-    def _lowered(
-        self, args: Sequence[Any], kwargs: dict[str, Any], numbers: list[int]
-    ) -> tuple[list[Any], dict[str, Any]]:
-        """Returns the arguments in the form that the CPU op takes, after a check of their devices."""
-        lower = self._machine.lower
+    def _lowered(self, args: Sequence[Any], kwargs: dict[str, Any]) -> tuple[list[Any], dict[str, Any], int]:
+        """Returns the arguments in the form that the CPU op takes, and the number of their device, which is checked."""
+        lower, numbers = self._machine.lower, list[int]()
         host_args = [lower(value, numbers) for value in args]
         host_kwargs = {key: lower(value, numbers) for key, value in kwargs.items()} if kwargs else kwargs
-        if min(numbers, default=0) != max(numbers, default=0):
+        number = numbers[0] if numbers else self._machine.current
+        if numbers.count(number) < len(numbers):
             check_devices(self._machine, self._name, self._arguments, args, kwargs)
+            number = max(numbers)
         if self._compares:
             host_args = [host_args[_first_index(args, value)] for value in args]
         if self._may_overlap:
-            return self._shared_storages.join(args, kwargs, host_args, host_kwargs)
-        return host_args, host_kwargs
+            host_args, host_kwargs = self._shared_storages.join(args, kwargs, host_args, host_kwargs)
+        return host_args, host_kwargs, number
 
     def _reshape_outputs(self, kwargs: dict[str, Any], host_kwargs: dict[str, Any]) -> None:
         """Gives outputs the shape and values that the op gave the tensors below them; their memory was large enough."""
@@ -306,6 +305,8 @@ class HostKernel:
         """Returns written arguments as themselves, and other results as tensors of the device."""
         if not self.returned:
             return None
+        if self._returns_first and args:  # such as `add_`
+            return args[0]
         by_name = dict(zip(self._arguments, args, strict=False)) | kwargs
         outputs = [
             self._machine.put_on_card(value, number, self.label, grants) if name is None else by_name[name]

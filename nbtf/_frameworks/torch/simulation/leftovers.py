@@ -24,24 +24,21 @@ class Leftovers:
 
     def __init__(self) -> None:
         """Starts empty."""
-        self._allocations: dict[int, ref[Allocation]] = {}
-
-    def __bool__(self) -> bool:
-        """Returns whether any tensors may be left."""
-        return bool(self._allocations)
+        self.allocations: dict[int, ref[Allocation]] = {}
+        """By the address of the memory."""
 
     def add_living(self) -> None:
         """Adds all tensors that exist now."""
         living: list[Allocation] = [each for each in gc.get_objects() if type(each) is Allocation]
-        self._allocations = {each.host: ref(each) for each in living if each.host}
+        self.allocations = {each.host: ref(each) for each in living if each.host}
 
     def has(self, tensor: Any) -> bool:
         """Returns whether a tensor is left over; its memory may have been freed and reused since."""
         address = tensor.untyped_storage().data_ptr()
-        allocation = self._allocations.get(address)
+        allocation = self.allocations.get(address)
         if allocation is None:
             return False
         if allocation() is None:
-            del self._allocations[address]
+            del self.allocations[address]
             return False
         return True

@@ -126,7 +126,7 @@ class Machine:
         """
         if isinstance(value, self._tensor_class):
             number = value.get_device()
-            if number >= 0 and self.leftovers and self.leftovers.has(value):
+            if self.leftovers.allocations and number >= 0 and self.leftovers.has(value):
                 raise RuntimeError(of_before(f"cuda:{number}"))
             numbers.append(number)
             return self.tensors.below(value) if number >= 0 else self.tensors.of_cpu(value)
@@ -154,11 +154,12 @@ class Machine:
           OutOfMemoryError: if the device has too little memory.
         """
         if isinstance(value, self._tensor_class):
-            if value.layout is not self._strided or value.is_nested or value.is_quantized:
+            memory = grants.pop(0) if grants else None
+            if memory is None and (value.layout is not self._strided or value.is_nested or value.is_quantized):
                 if self.layouts is None:
                     raise NotImplementedError(NO_OUTLINES)
                 return self.layouts.put_on_card(value, number, op)
-            nbytes, memory = extent_of(value), grants.pop(0) if grants else None
+            nbytes = extent_of(value)
             if memory is None or memory.requested != nbytes:  # the CPU op chose a different memory layout
                 self.give_back([memory], number)
                 memory = self.charge(nbytes, number, self.label(op, value))

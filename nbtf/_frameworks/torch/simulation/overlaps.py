@@ -27,9 +27,10 @@ def _overlap(tensors: Sequence[Any], has_lists: bool) -> bool:
 
 def _span(tensor: Any) -> tuple[int, int]:
     """Returns the addresses of a tensor's first byte and behind its last one."""
-    steps = sum([(size - 1) * stride for size, stride in zip(tensor.size(), tensor.stride(), strict=True)])
-    start = tensor.data_ptr()
-    return start, start + (steps + 1) * tensor.element_size()
+    count, start = tensor.numel(), tensor.data_ptr()
+    if not tensor.is_contiguous():
+        count = 1 + sum([(size - 1) * stride for size, stride in zip(tensor.size(), tensor.stride(), strict=True)])
+    return start, start + count * tensor.element_size()
 
 
 class SharedStorages:

@@ -40,7 +40,9 @@ class Requests:
           OutOfMemoryError: if the device has too little memory for all of them.
         """
         try:
-            key: Any = (*map(self._key, args), *[(name, self._key(kwargs[name])) for name in kwargs])
+            key: Any = tuple([self._key(value) for value in args])
+            if kwargs:
+                key += tuple([(name, self._key(kwargs[name])) for name in kwargs])
             requests = self._known_requests.get(key)
         except TypeError:  # an argument is not hashable
             key, requests = None, None
@@ -78,7 +80,7 @@ class Requests:
         returned = self._kernel.returned
         results = (result,) if len(returned) < 2 else result
         new = [*self._tensors([value for value, name in zip(results, returned, strict=True) if name is None])]
-        if any([tensor.layout is not self._machine.torch.strided for tensor in new]):
+        if any([each.layout is not self._machine.torch.strided or each.is_nested or each.is_quantized for each in new]):
             return []  # the memory of a sparse tensor depends on values
         return [self._request(tensor) for tensor in new]
 

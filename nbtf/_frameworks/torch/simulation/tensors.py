@@ -9,14 +9,19 @@ from __future__ import annotations
 import ctypes
 from typing import Any
 
-# dlpack.h: DLTensor is the first member of DLManagedTensor, and starts with the address and the device.
-_DEVICE_TYPE, _DEVICE_NUMBER = 8, 12
+# dlpack.h: DLTensor is the first member of DLManagedTensor. It starts with the address, then the type and number of the
+# device.
+_DEVICE = 8
 _CPU, _CUDA = 1, 2
+_CAPSULE_POINTER = object.__basicsize__
+"""Offset of a capsule's pointer, its first member. Source: struct PyCapsule, Objects/capsule.c."""
 
-_pointer: Any = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object, ctypes.c_char_p)(
-    ("PyCapsule_GetPointer", ctypes.pythonapi)
-)
-_int32 = ctypes.c_int32.from_address
+_word = ctypes.c_int64.from_address
+
+
+def _set_device(capsule: Any, device_type: int, number: int) -> None:
+    """Changes the device in the DLPack description of a tensor."""
+    _word(_word(id(capsule) + _CAPSULE_POINTER).value + _DEVICE).value = device_type | number << 32
 
 
 class Tensors:
@@ -42,17 +47,13 @@ class Tensors:
         if memory is not None:
             memory.host = tensor.data_ptr()
         capsule = self._export(tensor)
-        address: Any = _pointer(capsule, b"dltensor")
-        _int32(address + _DEVICE_TYPE).value = _CUDA
-        _int32(address + _DEVICE_NUMBER).value = number
+        _set_device(capsule, _CUDA, number)
         return self._import(capsule)
 
     def below(self, tensor: Any) -> Any:
         """Returns the tensor below one of a simulated device."""
         capsule = self._export(tensor)
-        address: Any = _pointer(capsule, b"dltensor")
-        _int32(address + _DEVICE_TYPE).value = _CPU
-        _int32(address + _DEVICE_NUMBER).value = 0
+        _set_device(capsule, _CPU, 0)
         below = self._import(capsule)
         # DLPack represents neither the conjugate nor the negative bit; some CPU ops use them.
         if tensor.is_conj():

@@ -106,6 +106,25 @@ def test_an_output_of_the_right_shape_and_too_little_memory_gets_memory(dtype: A
     assert run("cpu") == run("cuda:0")
 
 
+@pytest.mark.parametrize("run", [torch.linalg.solve, torch.add, torch.matmul, torch.linalg.inv_ex, torch.sort])
+def test_an_expanded_output_is_refused_as_on_the_cpu(run: Any) -> None:
+    matrix = torch.eye(3) + 0.1
+
+    def result(device: str) -> str:
+        output = torch.zeros(3, 1, device=device).expand(3, 3)
+        count = torch.zeros(3, 3, dtype=torch.int64, device=device)
+        others = {torch.linalg.inv_ex: count[0, 0].to(torch.int32), torch.sort: count}
+        out = (output, others[run]) if run in others else output
+        operands = [matrix.to(device)] * (1 if run in others else 2)
+        try:
+            run(*operands, out=out)
+        except RuntimeError as error:
+            return str(error)
+        return str((output.tolist(), output.stride()))
+
+    assert result("cpu") == result("cuda:0")
+
+
 def test_histc_counts_whole_numbers_with_whole_arithmetic() -> None:
     values = torch.arange(26, dtype=torch.int32, device="cuda:0")
 

@@ -123,6 +123,15 @@ _UNFIT: Any = object()
 """Marks an op whose outputs do not have the required shape."""
 
 
+def _kept_geometry(output: Any) -> tuple[Sequence[int], Sequence[int]]:
+    """Returns the shape and strides with which the CPU op gets an output: empty, as it chooses them for its result.
+
+    An expanded output keeps its own: some ops then raise an error, and others give it other memory.
+    """
+    is_expanded = any([size > 1 and not stride for size, stride in zip(output.size(), output.stride(), strict=True)])
+    return (output.size(), output.stride()) if is_expanded else ((0,), (1,))
+
+
 def _first_index(values: Sequence[Any], value: Any) -> int:
     """Returns the first index of a value."""
     return next(index for index, each in enumerate(values) if each is value)
@@ -265,14 +274,18 @@ class HostKernel:
     def _resized(self, args: Sequence[Any], kwargs: dict[str, Any], number: int) -> Any:
         """Runs an op of whose outputs some do not fit the results: they get new memory, and the others are written."""
         machine, torch = self._machine, self._machine.torch
-        host_args, host_kwargs = self._lowered(args, kwargs, [])  # the refused op has changed the shapes of the first
+        host_args, host_kwargs, _ = self._lowered(args, kwargs)  # the refused op has changed the shapes of the first
         by_name = dict(zip(self._arguments, args, strict=False)) | kwargs
         lowered = dict(zip(self._arguments, host_args, strict=False)) | host_kwargs
         written = [name for name in self._written if isinstance(by_name.get(name), torch.Tensor)]
 
         def empty(device: Any) -> dict[str, Any]:
-            names = [name for name in written if name in self._outputs]
-            return {name: torch.empty(0, dtype=by_name[name].dtype, device=device) for name in names}
+            outputs = {name: by_name[name] for name in written if name in self._outputs}
+            geometries = {name: _kept_geometry(output) for name, output in outputs.items()}
+            return {
+                name: torch.empty_strided(*geometries[name], dtype=output.dtype, device=device)
+                for name, output in outputs.items()
+            }
 
         grants = self._requests.take_written(lowered, empty(machine.meta), number)
         read = {name: lowered[name].clone() for name in written if name not in self._outputs}  # such as running means

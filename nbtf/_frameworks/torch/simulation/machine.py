@@ -154,12 +154,11 @@ class Machine:
           OutOfMemoryError: if the device has too little memory.
         """
         if isinstance(value, self._tensor_class):
-            memory = grants.pop(0) if grants else None
-            if memory is None and (value.layout is not self._strided or value.is_nested or value.is_quantized):
+            if value.layout is not self._strided or value.is_nested or value.is_quantized:
                 if self.layouts is None:
                     raise NotImplementedError(NO_OUTLINES)
                 return self.layouts.put_on_card(value, number, op)
-            nbytes = extent_of(value)
+            nbytes, memory = extent_of(value), grants.pop(0) if grants else None
             if memory is None or memory.requested != nbytes:  # the CPU op chose a different memory layout
                 self.give_back([memory], number)
                 memory = self.charge(nbytes, number, self.label(op, value))

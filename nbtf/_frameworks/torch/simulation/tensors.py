@@ -10,18 +10,19 @@ import ctypes
 from typing import Any
 
 # dlpack.h: DLTensor is the first member of DLManagedTensor. It starts with the address, then the type and number of the
-# device.
+# device, of 32 bits each.
 _DEVICE = 8
 _CPU, _CUDA = 1, 2
-_CAPSULE_POINTER = object.__basicsize__
-"""Offset of a capsule's pointer, its first member. Source: struct PyCapsule, Objects/capsule.c."""
 
+_pointer: Any = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object, ctypes.c_char_p)(
+    ("PyCapsule_GetPointer", ctypes.pythonapi)
+)
 _word = ctypes.c_int64.from_address
 
 
 def _set_device(capsule: Any, device_type: int, number: int) -> None:
     """Changes the device in the DLPack description of a tensor."""
-    _word(_word(id(capsule) + _CAPSULE_POINTER).value + _DEVICE).value = device_type | number << 32
+    _word(_pointer(capsule, b"dltensor") + _DEVICE).value = device_type | number << 32
 
 
 class Tensors:

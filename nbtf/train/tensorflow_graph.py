@@ -5,7 +5,7 @@ Source: TensorFlow, `tensorflow/core/protobuf/trackable_object_graph.proto`.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from typing import ClassVar
 
 from nbtf._storage.limits import INDEX_BYTES, NAME_BYTES, OBJECTS, UnsavableError
@@ -16,6 +16,8 @@ from nbtf._storage.wire import block, whole_number
 from nbtf.train.object_graph import Node
 
 _VALUE = "VARIABLE_VALUE"
+_ROOT = ""
+"""The name of a variable that is the root, as a part of the checkpoint. In TensorFlow, it is the first node."""
 
 
 class _Graph(Message):
@@ -48,7 +50,8 @@ def from_message(content: bytes, source: object) -> list[Node]:
         OBJECTS.check(len(objects))
         if not objects:
             raise ValueError("it contains no object")
-        return [_node(number, _Object.FromString(message), len(objects)) for number, message in enumerate(objects)]
+        nodes = [_node(number, _Object.FromString(message), len(objects)) for number, message in enumerate(objects)]
+    return _with_root_apart(nodes) if nodes[0].key is not None else nodes
 
 
 def as_message(nodes: Iterable[Node]) -> bytes:
@@ -57,14 +60,39 @@ def as_message(nodes: Iterable[Node]) -> bytes:
     Raises:
       UnsavableError: if it is too large to be read back.
     """
+    graph = [*nodes]
+    if _ROOT in graph[0].children:
+        graph = _with_root_first(graph)
     try:
-        objects = [_object(node) for node in nodes]
+        objects = [_object(node) for node in graph]
     except UnicodeEncodeError as error:
         raise UnsavableError(f"the name {error.object!r:.200} has a character that UTF-8 cannot write.") from None
     OBJECTS.check(len(objects))
     content = b"".join([block(1, message) for message in objects])
     INDEX_BYTES.check(len(content))
     return content
+
+
+def _with_root_apart(nodes: Sequence[Node]) -> list[Node]:
+    """Returns TensorFlow's graph with a variable that is the root in a node of its own."""
+    first, new = nodes[0], len(nodes)
+    apart = [_renumbered(node, {0: new}) for node in (Node(first.children), *nodes[1:])]
+    apart[0].children[_ROOT] = new
+    return [*apart, Node(key=first.key, name=first.name)]
+
+
+def _with_root_first(nodes: Sequence[Node]) -> list[Node]:
+    """Returns a graph with a variable that is the root in the first node; its own node stays, empty."""
+    number = nodes[0].children[_ROOT]
+    joined = [_renumbered(node, {number: 0}) for node in nodes]
+    del joined[0].children[_ROOT]
+    joined[0].key, joined[0].name = nodes[number].key, nodes[number].name
+    joined[number] = Node()
+    return joined
+
+
+def _renumbered(node: Node, numbers: Mapping[int, int]) -> Node:
+    return Node({name: numbers.get(child, child) for name, child in node.children.items()}, node.key, node.name)
 
 
 def _object(node: Node) -> bytes:

@@ -10,6 +10,7 @@ import pytest
 
 import nbtf as tf
 from nbtf.keras import optimizers
+from nbtf.train.tensorflow_graph import from_message
 from tests.machines import machine
 from tests.threads import in_threads, switching_often
 
@@ -109,6 +110,25 @@ def test_a_variable_may_be_the_root(make: Any, tmp_path: Path) -> None:
     assert "/.ATTRIBUTES/VARIABLE_VALUE" in dict(tf.train.list_variables(path))
     assert float(root.numpy()) == 3.0
     assert int(step.numpy()) == 7
+
+
+def test_a_root_that_is_a_variable_is_the_first_object_of_the_graph(tmp_path: Path) -> None:
+    def objects() -> tuple[tf.Variable, tf.Variable, tf.train.Checkpoint]:
+        root, other = tf.Variable([0.0]), tf.Variable(0)
+        return root, other, tf.train.Checkpoint(root=root, other=other, again=root, several=[other, root])
+
+    root, other, checkpoint = objects()
+    root.assign([7.0])
+    other.assign(4)
+    checkpoint.write(tmp_path / "ckpt")
+    message = tf.train.load_checkpoint(tmp_path / "ckpt").get_tensor("_CHECKPOINTABLE_OBJECT_GRAPH")
+    graph = from_message(message, "ckpt")
+    root, other, checkpoint = objects()
+    checkpoint.read(tmp_path / "ckpt").assert_consumed()
+
+    assert ([7.0], 4) == (root.numpy().tolist(), other.numpy())
+    assert len(graph) - 1 == graph[0].children["again"] == graph[0].children[""]  # as TensorFlow's are read
+    assert "/.ATTRIBUTES/VARIABLE_VALUE" == graph[-1].key
 
 
 def test_counters_go_on_where_the_saved_one_was(tmp_path: Path) -> None:

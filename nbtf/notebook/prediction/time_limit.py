@@ -41,10 +41,13 @@ class TimeLimit:
             yield
             return
         previous = signal.signal(signal.SIGALRM, self._interrupt)
-        signal.setitimer(signal.ITIMER_REAL, max(self._end - time.monotonic(), 1e-3), _AGAIN)
         try:
-            yield
-        finally:
+            try:
+                signal.setitimer(signal.ITIMER_REAL, max(self._end - time.monotonic(), 1e-3), _AGAIN)
+                yield
+            finally:
+                signal.setitimer(signal.ITIMER_REAL, 0)
+        finally:  # an interrupt may come just before the timer is stopped: the next one is some seconds away
             signal.setitimer(signal.ITIMER_REAL, 0)
             signal.signal(signal.SIGALRM, previous)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -12,6 +13,7 @@ import numpy as np
 import pytest
 
 import nbtf as tf
+from nbtf._devices.machines import SIMULATED_GPUS
 from nbtf._runtime.context import CURRENT
 from nbtf._runtime.scopes import HERE
 from nbtf.errors import InvalidArgumentError
@@ -181,7 +183,9 @@ def test_log_and_other_observers_do_not_disturb_each_other(capsys: pytest.Captur
 def test_script_prints_result_and_log_on_different_streams() -> None:
     code = "import nbtf as tf\ntf.debugging.set_log_device_placement(True)\nprint(tf.negative(tf.constant([1.0])))"
     here = str(Path(tf.__path__[0]).parent)
-    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=here)
+    environ = {name: value for name, value in os.environ.items() if name != SIMULATED_GPUS}
+    command = [sys.executable, "-c", code]
+    ran = subprocess.run(command, capture_output=True, text=True, check=True, cwd=here, env=environ)
 
     assert "tf.Tensor([-1.], shape=(1,), dtype=float32)\n" == ran.stdout
     assert line("_EagerConst") + line("Neg") == ran.stderr

@@ -27,7 +27,7 @@ from nbtf._storage.messages.message import Fields, Message
 from nbtf._storage.reading import open_bytes
 from nbtf._storage.refusal import RefusedFileError, refusing
 from nbtf._storage.sorted_tables import parse_table
-from nbtf._storage.tensor_messages import TensorShape, dtype_of, little_endian
+from nbtf._storage.tensor_messages import TensorShape, dtype_of, is_known, little_endian
 
 _LONG = 1 << 32
 """Length from which a string's checksum covers eight bytes of its length, not four."""
@@ -154,9 +154,9 @@ class TensorBundle:
         If a writer replaces the checkpoint meanwhile, the new one is returned.
 
         Raises:
-          RefusedFileError: if a file is damaged or missing, or a tensor is stored in pieces.
+          RefusedFileError: if a file is damaged or missing, or a tensor is stored in pieces or needs another package.
         """
-        chosen = {name: tensor for name, tensor in self.tensors.items() if tensor.dtype is not None}
+        chosen = {name: tensor for name, tensor in self.tensors.items() if is_known(tensor.number)}
         self._check_total(chosen.values())
         try:
             return {name: self.read(name) for name in chosen}

@@ -78,6 +78,11 @@ _FORMATS = {
 _NUMBERS = {name: number for number, (name, _) in _FORMATS.items()}
 
 
+def is_known(number: int) -> bool:
+    """Returns whether nbtf has a dtype with a number in `types.proto`, maybe only with another package."""
+    return number == _STRING or number in _FORMATS
+
+
 def dtype_of(number: int) -> np.dtype[Any]:
     """Returns NumPy's dtype of a number in `types.proto`; objects for strings.
 

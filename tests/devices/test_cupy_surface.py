@@ -29,6 +29,7 @@ WAITING = {
     ),
     "DynamicStitch": "the largest index is the length of the result",
     "Lu": "whether it failed is known when it is done",
+    "RandomGammaGrad": "the values decide how many terms are added",
     **dict.fromkeys(
         ("MatrixInverse", "MatrixSolve", "MatrixTriangularSolve", "SelfAdjointEigV2", "Svd"),
         "solvers may not be asked about what is not finite",

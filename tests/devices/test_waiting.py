@@ -19,6 +19,7 @@ SHAPES = {
         "the values decide how much comes out",
     ),
     **dict.fromkeys(("StatelessTruncatedNormalV2", "TruncatedNormal"), "what is beyond the cut is drawn again"),
+    "StatelessRandomGammaV3": "what is not accepted is drawn again",
 }
 FAILURES = {
     "Cholesky": "whether it failed is known when it is done",

@@ -158,8 +158,9 @@ def RandomGammaGrad(xp: Any, alpha: Any, sample: Any) -> Any:
     slope = _digamma(xp, shapes + 1) - xp.log(numbers)
     terms = numbers / shapes
     total = xp.zeros_like(terms)
-    largest = float((numbers - shapes + 10 * xp.sqrt(numbers)).max(initial=0.0))
-    for _ in range(min(MOST_TERMS, int(largest) + 40)):
+    counts = numbers - shapes + 10 * xp.sqrt(numbers)
+    largest = float(counts.max()) if counts.size else 0.0
+    for _ in range(min(MOST_TERMS, max(0, int(largest)) + 40)):
         total += terms * slope
         shapes = shapes + 1
         slope += 1 / shapes

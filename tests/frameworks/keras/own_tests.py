@@ -29,13 +29,11 @@ ACCEPTED = HERE / "accepted_failures.txt"
 
 FOLDERS = (
     "activations",
-    "backend",
     "constraints",
     "datasets",
     "distillation",
     "distribution",
     "dtype_policies",
-    "export",
     "initializers",
     "legacy",
     "losses",

@@ -16,6 +16,7 @@ from nbtf._as_tensorflow.cudnn import leave_out_cudnn
 from nbtf._as_tensorflow.layers import describe_ops
 from nbtf._as_tensorflow.presentation import is_presented
 from nbtf._graph.function_graph import FunctionGraph
+from nbtf._graph.handles import function_graph
 from nbtf._graph.trial import init_scope, inside
 from nbtf._ops.arrays.creation import get_static_value
 from nbtf._ops.control.flow import cond
@@ -90,7 +91,7 @@ class Trackable(TrackableBase):
 
     def _track_trackable(self, trackable: Any, name: str, overwrite: bool = False) -> Any:
         """Adds a part, and restores its variables if a checkpoint has values for them."""
-        self.__dict__.setdefault("_self_tracked_parts", {})[name] = trackable
+        self.__dict__.setdefault("_self_unconditional_dependency_names", {})[name] = trackable
         if self._awaiting:
             if isinstance(trackable, TensorProtocol) and not hasattr(trackable, "__tf_variable__"):
                 _tell_of_value(cast("Any", trackable), self)
@@ -99,7 +100,7 @@ class Trackable(TrackableBase):
 
     def _trackable_children(self, save_type: str = "checkpoint", **kwargs: Any) -> dict[str, Any]:
         """Returns the parts by name."""
-        return dict(self.__dict__.get("_self_tracked_parts", {}))
+        return dict(self.__dict__.get("_self_unconditional_dependency_names", {}))
 
     def _named_children(self) -> Iterator[tuple[str, Any]]:
         """Yields the parts, for `tf.train.Checkpoint`."""
@@ -129,17 +130,20 @@ class AutoTrackable(Trackable):
             if type(value) in _CONTAINERS or isinstance(value, TrackableBase | TensorVariable | Generator):
                 self._track_trackable(value, name, overwrite=True)
             else:
-                self.__dict__.get("_self_tracked_parts", {}).pop(name, None)
+                self.__dict__.get("_self_unconditional_dependency_names", {}).pop(name, None)
         super().__setattr__(name, value)
 
     def __delattr__(self, name: str) -> None:
         """Deletes an attribute, and removes it from the parts."""
-        self.__dict__.get("_self_tracked_parts", {}).pop(name, None)
+        self.__dict__.get("_self_unconditional_dependency_names", {}).pop(name, None)
         super().__delattr__(name)
 
 
 class FuncGraph:
-    """`FuncGraph`: a graph for ops that describe shapes and dtypes only. For `compute_output_spec`."""
+    """`FuncGraph`: a graph for ops that describe shapes and dtypes only. For `compute_output_spec`.
+
+    Its ops may use tensors of the function that is being traced.
+    """
 
     def __init__(self, name: str) -> None:
         """Stores its name."""
@@ -147,7 +151,8 @@ class FuncGraph:
 
     def as_default(self) -> AbstractContextManager[Any]:
         """Returns a block whose ops are recorded and do not run."""
-        return inside((SCOPE() or EMPTY).with_(graph=FunctionGraph(self.name, None), tapes=(), request=None))
+        graph = FunctionGraph(self.name, function_graph())
+        return inside((SCOPE() or EMPTY).with_(graph=graph, tapes=(), request=None))
 
 
 def _choose(

@@ -1,4 +1,4 @@
-"""Does `tf.train.Checkpoint` restore Keras 3's objects, also those whose variables appear later?"""
+"""Are Keras 3's objects restored from checkpoints and files, also those whose variables appear later?"""
 
 from __future__ import annotations
 
@@ -40,3 +40,35 @@ def test_model_and_optimizer_are_restored_before_they_are_built() -> None:
 
     assert lines[-2] == "True 2.0 True"
     assert "'model/dense/_kernel/.ATTRIBUTES/VARIABLE_VALUE'" in lines[-1]
+
+
+FILES = """
+import keras, numpy as np, tempfile, tensorflow as tf
+@keras.saving.register_keras_serializable()
+class Own(keras.Model):
+    def __init__(self, **options):
+        super().__init__(**options)
+        self.dense = keras.layers.Dense(1)
+    def call(self, x):
+        return self.dense(x)
+x, y = np.ones((4, 3), "float32"), np.ones((4, 1), "float32")
+model = Own()
+model.compile("adam", "mse")
+model.fit(x, y, verbose=0)  # built while a function is traced
+path = tempfile.mkdtemp() + "/own.keras"
+model.save(path)
+loaded = keras.saving.load_model(path)
+are_equal = all(map(np.array_equal, model.get_weights(), loaded.get_weights()))
+print(loaded.built, are_equal, loaded.get_build_config()["input_shape"][1])
+def stack(width):
+    return keras.Sequential([keras.Input((3,)), keras.layers.Dense(4), keras.layers.Dense(width)])
+stack(5).save_weights(path + ".weights.h5")
+try:
+    stack(6).load_weights(path + ".weights.h5")
+except ValueError as error:
+    print("must match" in str(error))
+"""
+
+
+def test_models_from_files_are_built_and_other_shapes_are_refused() -> None:
+    assert on_nbtf(FILES).splitlines()[-2:] == ["True True 3", "True"]

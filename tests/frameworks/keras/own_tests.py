@@ -5,7 +5,7 @@
 
 `accepted_failures.txt` lists the tests that may fail on nbtf, each with a reason. `tensorflow_results.json` holds what
 passes and fails on TensorFlow itself; `--save` writes it. The exit status is 1 if a test of a folder in BOUNDED fails
-that TensorFlow passes and the list does not name; the failures of other folders are printed.
+that TensorFlow passes and the list does not name, or if no test passes; the failures of other folders are printed.
 """
 
 from __future__ import annotations
@@ -200,7 +200,9 @@ def main() -> int:
     wrong = unexpected(results, reference, accepted)
     print(f"{len(results.failed) - len(wrong)} accepted failures, {len(wrong)} others")
     print("\n".join(wrong))
-    return 1 if any(folder_of(test, BOUNDED) for test in wrong) else 0
+    if not results.passed:
+        print("No test has passed: see pytest's output above.")
+    return 1 if not results.passed or any(folder_of(test, BOUNDED) for test in wrong) else 0
 
 
 if __name__ == "__main__":

@@ -22,6 +22,7 @@ from nbtf._devices import discovery
 from nbtf._devices.cuda.probe import probe
 from nbtf._devices.discovery import simulated_machine
 from nbtf._devices.machines import SIMULATED_GPUS
+from nbtf._locks import _all_locks, release_abandoned
 from nbtf._runtime.context import Context, use_context
 
 ROOT = Path(__file__).parents[1]
@@ -176,6 +177,17 @@ def as_at_the_start() -> Iterator[None]:
         os.environ.pop(SIMULATED_GPUS, None)
     else:
         os.environ[SIMULATED_GPUS] = MACHINE_AT_START
+
+
+@pytest.fixture(autouse=True)
+def all_locks_are_released() -> Iterator[None]:
+    """Fails a test that leaves a lock taken: a thread of a later test would wait for it forever."""
+    yield
+    kept = [lock for lock in _all_locks() if lock._is_owned()]
+    release_abandoned()
+    assert not kept, (
+        f"the test left {len(kept)} locks taken; after an interrupt, call `release_abandoned` as a cell does"
+    )
 
 
 DEVICE_KINDS = ("cpu", "simulated", "cuda")

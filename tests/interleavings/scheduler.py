@@ -5,29 +5,35 @@ a list of preemptions; each has the number of a line, counted over all threads, 
 thread that waits for a lock, or has ended, passes the baton to the first thread that can run, in an order that is given
 with the schedule. Schedule and order determine the whole run, so a failure can be repeated.
 
-The scheduler replaces the package's locks by locks that it understands. If all threads wait, that is a deadlock.
+The scheduler replaces the package's locks by locks that it understands. If all threads wait, that is a deadlock. If the
+thread with the baton waits for anything else, such as a lock that another thread has kept, the run fails as well.
 """
 
 from __future__ import annotations
 
 import sys
 import threading
+import traceback
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
+from functools import cache
+from inspect import isclass
 from pathlib import Path
 from types import FrameType, SimpleNamespace
 from typing import Any, NamedTuple
 
 import nbtf
 from nbtf import _locks
-from nbtf._runtime import seeds
-from nbtf._runtime.context import Context
+from nbtf._runtime import seeds  # noqa: F401  # its lock must exist before a run begins
 
 PACKAGE = str(Path(nbtf.__file__).parent)
 """Threads can be preempted at lines of files below this folder."""
 
 LANES = "<express lane"
 """The common beginning of the file names of generated functions."""
+
+PATIENCE = 60.0
+"""Seconds after which a run without an end has failed; a usual run takes milliseconds."""
 
 
 class Preemption(NamedTuple):
@@ -68,13 +74,14 @@ class Scheduler:
 
     def run(self) -> None:
         """Runs the threads to their ends; raises the error of a thread that failed."""
-        threads = [threading.Thread(target=self._work, args=[number]) for number in range(len(self._bodies))]
+        threads = [threading.Thread(target=self._work, args=[n], daemon=True) for n in range(len(self._bodies))]
         Scheduler.current = self
         try:
             for thread in threads:
                 thread.start()
             self._batons[self._order[0]].release()
-            self._finished.wait()
+            if not self._finished.wait(PATIENCE):
+                raise Deadlock("a thread waits for something that no other thread gives: " + _stacks(threads))
             for thread in threads:
                 thread.join()
         finally:
@@ -206,16 +213,41 @@ def _reentrant_lock() -> TurnLock:
     return MADE[-1]
 
 
+def _stacks(threads: Sequence[threading.Thread]) -> str:
+    frames = sys._current_frames()
+    return "\n".join(
+        ["".join(traceback.format_stack(frames[one.ident])) for one in threads if one.ident in frames]  # pyright: ignore[reportArgumentType]
+    )
+
+
+@cache
+def _shared_locks(modules_loaded: int) -> list[tuple[Any, str, Any]]:
+    """Returns the locks that modules and classes of the package share: their owners, names and the locks."""
+    locks = {id(lock) for lock in _locks._all_locks()}
+    modules = [module for name, module in sorted(sys.modules.items()) if name.split(".")[0] == "nbtf"]
+    classes = [each for module in modules for each in vars(module).values() if isclass(each)]
+    return [
+        (owner, name, lock)
+        for owner in dict.fromkeys([*modules, *classes])
+        for name, lock in vars(owner).items()
+        if id(lock) in locks
+    ]
+
+
 @contextmanager
 def turn_locks() -> Generator[None]:
     """Makes the package create locks that the scheduler understands, and replaces existing ones."""
-    before = _locks.threading, Context._lock, seeds._TAKING
+    before, shared = _locks.threading, _shared_locks(len(sys.modules))
     MADE.clear()
     _locks.threading = SimpleNamespace(Lock=_lock, RLock=_reentrant_lock, get_ident=threading.get_ident)  # pyright: ignore[reportAttributeAccessIssue]
-    Context._lock, seeds._TAKING = _reentrant_lock(), _lock()
+    replacements = {id(lock): _reentrant_lock() for _, _, lock in shared}
+    for owner, name, lock in shared:
+        setattr(owner, name, replacements[id(lock)])
     try:
         yield
     finally:
-        _locks.threading, Context._lock, seeds._TAKING = before
+        _locks.threading = before
+        for owner, name, lock in shared:
+            setattr(owner, name, lock)
         references = [reference for reference in _locks._LOCKS if isinstance(reference(), TurnLock)]
         _locks._LOCKS.difference_update(references)  # the end of a cell releases only real locks

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
@@ -9,9 +10,13 @@ from typing import Any
 import pytest
 
 import nbtf as tf
+from nbtf._devices.bfc.pool import Driver
 from nbtf._locks import new_lock
 from nbtf._ops.variables import updates
-from tests.interleavings.explorer import Failure, Scenario, explore, sample
+from nbtf._runtime import seeds
+from nbtf._runtime.context import Context
+from tests.interleavings import scheduler
+from tests.interleavings.explorer import Failure, Scenario, explore, run, sample
 from tests.interleavings.scenarios import SCENARIOS
 
 SHARE = 20
@@ -56,11 +61,29 @@ def test_threads_that_wait_for_each_other_are_seen() -> None:
         explore(_wait_for_each_other(), 1)
 
 
-def test_the_same_schedule_gives_the_same_lines() -> None:
-    from tests.interleavings.explorer import run
-    from tests.interleavings.scheduler import Preemption
+def test_a_thread_that_waits_for_a_lock_kept_outside_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The run fails and says where the thread waits, instead of lasting forever."""
+    kept = threading.Lock()
+    scenario = Scenario(
+        "a kept lock", lambda: kept, (lambda lock: lock.acquire(), lambda lock: None), lambda lock: None
+    )
+    monkeypatch.setattr(scheduler, "PATIENCE", 0.2)
 
+    with kept, pytest.raises(Failure, match=r"waits for something.*(?s:.*)lock\.acquire\(\)"):
+        run(scenario, (), (0, 1))
+
+
+def test_shared_locks_are_replaced() -> None:
+    """A thread that is preempted while it holds one does not stop the threads that want it."""
+    with scheduler.turn_locks():
+        assert all(isinstance(lock, scheduler.TurnLock) for lock in (Driver.lock, Context._lock, seeds._TAKING))
+    assert not any(isinstance(lock, scheduler.TurnLock) for lock in (Driver.lock, Context._lock, seeds._TAKING))
+
+
+def test_the_same_schedule_gives_the_same_lines() -> None:
     scenario = SCENARIOS[1]
     sample(scenario, 2)
 
-    assert run(scenario, (Preemption(20, 1),), (0, 1)) == run(scenario, (Preemption(20, 1),), (0, 1))
+    assert run(scenario, (scheduler.Preemption(20, 1),), (0, 1)) == run(
+        scenario, (scheduler.Preemption(20, 1),), (0, 1)
+    )

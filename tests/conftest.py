@@ -21,7 +21,6 @@ import pytest
 from nbtf._devices import discovery
 from nbtf._devices.cuda.probe import probe
 from nbtf._devices.discovery import simulated_machine
-from nbtf._devices.machines import SIMULATED_GPUS
 from nbtf._locks import _all_locks, release_abandoned
 from nbtf._runtime.context import Context, use_context
 
@@ -161,22 +160,6 @@ def browser_or_outcome() -> str:
     lacking = 'playwright: pip install -e ".[test]"' if program else f"a browser: one of {', '.join(BROWSERS)}"
     end = pytest.fail if os.environ.get("CI") else pytest.skip
     end(f"needs {lacking}")
-
-
-MACHINE_AT_START = os.environ.get(SIMULATED_GPUS)
-
-
-@pytest.fixture(autouse=True)
-def as_at_the_start() -> Iterator[None]:
-    """Restores the simulated machine of new processes, and the names of classes that Keras takes for TensorFlow's."""
-    yield
-    class_names = sys.modules.get("nbtf._as_tensorflow.class_names")
-    if class_names is not None:
-        class_names.restore_names()
-    if MACHINE_AT_START is None:
-        os.environ.pop(SIMULATED_GPUS, None)
-    else:
-        os.environ[SIMULATED_GPUS] = MACHINE_AT_START
 
 
 @pytest.fixture(autouse=True)

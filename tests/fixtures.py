@@ -20,7 +20,10 @@ import pytest
 
 from nbtf._devices import discovery
 from nbtf._devices.cards import PhysicalGPU
+from nbtf._devices.machines import SIMULATED_GPUS
 from nbtf._runtime.context import Context, use_context
+
+MACHINE_AT_START = os.environ.get(SIMULATED_GPUS)
 
 Names = dict[str, Any]
 """The names that an example may use."""
@@ -49,6 +52,9 @@ def fresh_context(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatc
 
     The environment is restored afterwards, and a session without the extension ends. `nbtf.compat.v1` switches to
     graphs when it is imported, so it counts as not imported unless the test's file imports it.
+
+    A fixture of a whole file may have simulated GPUs before this one begins, so the simulated machine of new processes
+    is restored to that of the session.
     """
     monkeypatch.setattr(discovery, "real_cards", no_cards)
     if imports_tensorflow_1(request):
@@ -60,6 +66,13 @@ def fresh_context(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatc
         session = sys.modules.get("nbtf.notebook.session")
         if session is not None:
             session.end_program_session()  # it would record the ops of the next test
+    class_names = sys.modules.get("nbtf._as_tensorflow.class_names")
+    if class_names is not None:
+        class_names.restore_names()
+    if MACHINE_AT_START is None:
+        os.environ.pop(SIMULATED_GPUS, None)
+    else:
+        os.environ[SIMULATED_GPUS] = MACHINE_AT_START
 
 
 def no_cards(environ: object) -> tuple[PhysicalGPU, ...]:

@@ -12,6 +12,7 @@ import hypothesis
 import pytest
 
 from tests.conftest import ROOT, browser_or_outcome, encodable, missing_packages
+from tests.fixtures import MACHINE_AT_START
 
 
 def test_the_examples_of_one_file_run_alone() -> None:
@@ -72,3 +73,28 @@ def test_report_of_a_worker_has_no_half_of_a_pair_of_surrogates() -> None:
     report = {"sections": [("Captured stdout call", "\ud800 and é")], "duration": 1.0, "when": None}
 
     assert {"sections": [("Captured stdout call", "\\ud800 and é")], "duration": 1.0, "when": None} == encodable(report)
+
+
+@pytest.fixture(scope="module")
+def machine_of_this_file() -> None:
+    os.environ["NBTF_SIMULATED_GPUS"] = "1 GiB"
+
+
+def test_a_test_leaves_no_machine_of_its_file_to_the_next(machine_of_this_file: None) -> None:
+    assert os.environ["NBTF_SIMULATED_GPUS"] == "1 GiB"
+
+
+def test_the_next_test_has_the_machine_of_the_session() -> None:
+    assert os.environ.get("NBTF_SIMULATED_GPUS") == MACHINE_AT_START
+
+
+def test_a_test_that_leaves_a_lock_taken_fails(tmp_path: Path) -> None:
+    file = tmp_path / "test_lock.py"
+    file.write_text(
+        "from nbtf._locks import new_lock\n\nlock = new_lock()\n\n\ndef test_takes():\n    lock.acquire()\n\n\n"
+        "def test_another():\n    assert not lock._is_owned()\n"
+    )
+    command = [sys.executable, "-m", "pytest", "-q", "-n0", "-c", str(ROOT / "pyproject.toml"), "-p", "tests.conftest"]
+    ended = subprocess.run([*command, str(file)], cwd=ROOT, capture_output=True, text=True)
+    assert "2 passed, 1 error" in ended.stdout, ended.stdout + ended.stderr
+    assert "the test left 1 locks taken" in ended.stdout

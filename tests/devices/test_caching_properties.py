@@ -13,6 +13,7 @@ from nbtf._devices.caching.allocator import CachingAllocator
 from nbtf._devices.caching.blocks import Allocation
 from nbtf._devices.caching.report import OutOfDeviceMemory
 from nbtf._devices.caching.settings import AllocatorSettings
+from nbtf._locks import release_abandoned
 from tests.devices.slow_caching import SlowCaching
 from tests.rings import seeds
 
@@ -211,7 +212,7 @@ def test_an_interrupt_at_any_line_leaves_nothing_half_done(seed: int) -> None:
 
 
 def _interrupted_after(lines: int, action: Any) -> None:
-    """Runs something, and interrupts it before its line of that number in the allocator's files."""
+    """Runs something, interrupts it before its line of that number in the allocator's files, and ends the cell."""
     left = lines
 
     def watch(frame: Any, event: str, _: Any) -> Any:
@@ -232,3 +233,4 @@ def _interrupted_after(lines: int, action: Any) -> None:
         pass
     finally:
         sys.settrace(before)
+        release_abandoned()

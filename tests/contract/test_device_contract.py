@@ -89,7 +89,7 @@ CLUSTERS: list[Cluster] = []
 @cache
 def real_processes() -> LocalCluster:
     """Two workers of Dask, for all tests of this file."""
-    cluster = LocalCluster(worker=2, gpus=1, model="Tesla K20m", memory=LIMIT_MIB)
+    cluster = LocalCluster(worker=2, gpus=1, model="Tesla K20m", memory=LIMIT_MIB, heartbeat=60.0)
     atexit.register(cluster.close)
     return cluster
 

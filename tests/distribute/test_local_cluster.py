@@ -17,7 +17,7 @@ pytest.importorskip("cryptography")
 
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[Any]:
-    with tf.distribute.LocalCluster(worker=2, gpus=2, model="K20m") as cluster:
+    with tf.distribute.LocalCluster(worker=2, gpus=2, model="K20m", heartbeat=60.0) as cluster:
         yield cluster
 
 

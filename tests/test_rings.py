@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from typing import Any
 
 import pytest
@@ -87,6 +89,13 @@ def test_pairs_have_each_value_and_at_night_each_pair(
 
 def is_even(number: int) -> None:
     assert number % 2 == 0
+
+
+def test_the_nightly_ring_can_be_collected() -> None:
+    """A mistake in its parameters would otherwise be found at night, and then no test of it runs."""
+    command = [sys.executable, "-m", "pytest", "-q", "-n0", "-p", "no:cacheprovider", "--collect-only", "-m", "nightly"]
+    ended = subprocess.run([*command, "tests"], cwd=ROOT, capture_output=True, text=True)
+    assert ended.returncode == 0, ended.stdout[-3000:] + ended.stderr
 
 
 def test_a_sweep_names_every_case_that_fails() -> None:

@@ -20,6 +20,7 @@ values = strategy.run(lambda: tf.distribute.get_replica_context().all_reduce("su
 MAP = ".nbtf-map"
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("hosts", with_nightly([20], [5]))
 def test_a_host_of_the_live_map_opens(lab: Lab, hosts: int) -> None:
     lab.open(START.format(hosts), "%devices --live --here", RUN)

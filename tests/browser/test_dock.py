@@ -108,6 +108,7 @@ def test_rooms_are_in_sight_and_run_while_the_third_cell_runs(
     assert lab.page.evaluate(f"() => {NOTEBOOK}.content.node.contains(document.activeElement)")
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize(("width", "height", "each", "theme"), with_nightly(WINDOWS[1:2], WINDOWS[:1] + WINDOWS[2:]))
 def test_rooms_are_in_sight_in_notebook_7_too(
     new_lab: Callable[..., Lab], notebook_server: LabServer, width: int, height: int, each: bool, theme: str

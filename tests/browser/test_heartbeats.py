@@ -21,7 +21,7 @@ LEGEND = "[...document.querySelectorAll('.nbtf-beats-legend:not([hidden]) > span
 
 
 @pytest.mark.parametrize(
-    ("width", "area"), with_nightly([(340, "right"), (1000, "down")], [(340, "down"), (1000, "right")])
+    ("width", "area"), with_nightly([(340, "right")], [(1000, "down"), (340, "down"), (1000, "right")])
 )
 def test_newest_column_of_each_heartbeat_is_at_its_right_end(
     new_page: Callable[..., Page], state: State, width: int, area: str

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import pytest
+
 from tests.browser.lab import NOTEBOOK, Lab, code_cell
 from tests.browser.test_dock import PANEL, ROW, START, WATCH_ROWS, assert_rows_were_in_sight, first_cells, press
 
@@ -58,6 +60,7 @@ def test_each_of_two_notebooks_has_a_panel_that_follows_its_kernel(new_lab: Call
     assert [False, True] == [panel["shown"] for panel in other]
 
 
+@pytest.mark.nightly
 def test_rooms_are_in_sight_in_a_kernel_that_was_used_before(new_lab: Callable[..., Lab]) -> None:
     lab = new_lab(viewport=WIDE)
     lab.open(*first_cells(), *VIEWS, "x = tf.ones([9]) + 1")

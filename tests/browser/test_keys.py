@@ -90,6 +90,7 @@ def test_click_into_a_recording_and_any_key_leave_the_notebook_as_it_is(opened: 
     assert 3 == len(before)
 
 
+@pytest.mark.nightly
 def test_search_typed_after_a_click_goes_into_the_filter(opened: Lab) -> None:
     opened.open(START, STEP)
     opened.run(0, 1)
@@ -110,6 +111,7 @@ LIVE_VIEWS = {
 """What opens a live view, and what of it is in the notebook's outputs."""
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("magic", with_nightly([*LIVE_VIEWS][:1], [*LIVE_VIEWS][1:]))
 def test_click_into_a_live_view_and_any_key_leave_the_notebook_as_it_is(opened: Lab, magic: str) -> None:
     view = LIVE_VIEWS[magic]

@@ -65,6 +65,7 @@ def test_saved_view_keeps_the_language_it_was_asked_for(lab: Lab, saved: Saved) 
     )
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("language", with_nightly(["ja"], sorted({*catalogue.LANGUAGES} - {"ja"})))
 def test_every_text_can_be_read(lab: Lab, saved: Saved, language: str) -> None:
     opened(lab, saved.changed(make_real).speaking(language))

@@ -91,6 +91,7 @@ def test_without_the_front_end_the_next_cell_shows_the_table_and_says_why(lab: L
     assert ["No version of module anywidget is registered" in error for error in errors] == [True] * len(errors)
 
 
+@pytest.mark.nightly
 def test_a_hundred_thousand_ops_are_few_messages_and_no_page_that_hangs(lab: Lab) -> None:
     lab.open(START, *VIEWS, "for _ in range(100_000):\n    x = tf.add(x, one)")
     lab.run(0, 1, 2)

@@ -20,7 +20,7 @@ from tests.course.served import differences_of_runs, lessons
 from tests.rings import with_nightly
 
 LESSONS = [lesson.relative_path for lesson in lessons("")]
-SHARE = "06_out_of_memory.ipynb"
+SHARE = "04_the_device_is_not_there.ipynb"
 IS_IDLE = f"""() => {{
     const {{ content, sessionContext }} = {NOTEBOOK};
     return sessionContext.session?.kernel?.status == 'idle' && content.widgets.every(each => each.prompt != '*');

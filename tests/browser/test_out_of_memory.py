@@ -8,6 +8,7 @@ import pytest
 
 from tests.browser.lab import Lab
 from tests.browser.lab_server import LabServer
+from tests.rings import with_nightly
 
 SETUP = "import nbtf as tf; tf.runtime.simulate_gpus(1, memory='64MiB'); %load_ext nbtf"
 CELLS = (
@@ -19,7 +20,7 @@ WINDOWS = ((1920, 1080), (1440, 900), (1280, 720), (1024, 700), (640, 800))
 IMAGE = "document.querySelector('.jp-OutputArea-output img')"
 
 
-@pytest.mark.parametrize("theme", ["Light", "Dark"])
+@pytest.mark.parametrize("theme", with_nightly(["Dark"], ["Light"]))
 def test_picture_stands_below_the_error(new_lab: Callable[..., Lab], server: LabServer, theme: str) -> None:
     server.theme(theme)
     lab = new_lab(viewport={"width": 1440, "height": 900})

@@ -70,6 +70,7 @@ def zoom(lab: Lab) -> None:
     lab.page.keyboard.press("+")
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("choose", with_nightly([brush], [zoom]), ids=lambda choose: choose.__name__)
 def test_reader_chooses_what_is_shown(shown: Lab, choose: Callable[[Lab], None]) -> None:
     before, cells = span(shown), shown.page.locator(".jp-Notebook .jp-Cell").count()
@@ -91,6 +92,7 @@ def test_block_says_op_shape_reason_and_line(shown: Lab) -> None:
     assert "cell 2, line 5: a = tf.matmul(a, a)" in texts
 
 
+@pytest.mark.nightly
 def test_memory_is_gone_through_step_by_step(shown: Lab) -> None:
     shown.page.locator(VIEW).get_by_role("tab", name="Memory").click()
     plane = shown.page.locator(f"{VIEW} .nbtf-plane")
@@ -107,6 +109,7 @@ def test_memory_is_gone_through_step_by_step(shown: Lab) -> None:
     assert re.search("256 KiB.*created in cell 2, line", shown.page.locator(DETAIL).inner_text())
 
 
+@pytest.mark.nightly
 def test_device_map_says_what_ran_where_and_is_chosen_with_the_timeline(shown: Lab) -> None:
     shown.page.locator(f"{VIEW} .nbtf-time [data-op]").last.click()
     shown.page.locator(VIEW).get_by_role("tab", name="Device map").click()
@@ -139,6 +142,7 @@ def test_view_comes_back_after_a_reload(shown: Lab) -> None:
     assert 0 == shown.page.locator(STILL).count()
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("end", with_nightly([Lab.restart], [Lab.shut_down]), ids=lambda end: end.__name__)
 def test_view_stays_when_the_kernel_goes_and_says_so(shown: Lab, end: Callable[[Lab], None]) -> None:
     end(shown)
@@ -163,6 +167,7 @@ def test_stored_notebook_shows_the_picture_and_has_nothing_else(shown: Lab) -> N
     assert 0 == shown.page.locator(VIEW).count()
 
 
+@pytest.mark.nightly
 def test_page_of_nbconvert_shows_the_picture_without_a_network(shown: Lab, open_page: Callable[..., Any]) -> None:
     shown.page.evaluate("() => jupyterapp.commands.execute('docmanager:save')")
     file = shown.server.notebooks / f"{shown.name}.ipynb"
@@ -186,6 +191,7 @@ with tf.runtime.recording() as record:
 record"""
 
 
+@pytest.mark.nightly
 def test_long_recording_has_each_op_of_a_part_that_is_zoomed_into(lab: Lab) -> None:
     lab.open(START, LONG)
     lab.run(0, 1)
@@ -228,6 +234,7 @@ def test_search_finds_ops_that_the_page_of_a_long_recording_lacks(lab: Lab) -> N
         assert "Max" in " ".join(lab.page.locator(f"{VIEW} .nbtf-time text").all_text_contents())
 
 
+@pytest.mark.nightly
 def test_memory_of_a_long_recording_comes_when_the_rest_is_shown(lab: Lab) -> None:
     lab.open(START, LONG)
     lab.run(0, 1)
@@ -238,6 +245,7 @@ def test_memory_of_a_long_recording_comes_when_the_rest_is_shown(lab: Lab) -> No
     lab.wait("document.querySelector('.nbtf-recording').textContent.includes('only the last 2,000 memory steps')")
 
 
+@pytest.mark.nightly
 def test_two_pictures_of_a_recording_come_alive_and_a_page_is_spoken_to_in_its_language(lab: Lab) -> None:
     lab.open(START, STEP, "record", afresh=True)
     lab.speak("ja")
@@ -325,6 +333,7 @@ def test_docked_view_opens_the_recording_of_the_cell(
     assert [] == lab.axe(".nbtf-opened")
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("theme", with_nightly(["Dark"], ["Light"]))
 def test_axe_finds_nothing(new_lab: Callable[..., Lab], theme: str) -> None:
     lab = new_lab()
@@ -345,6 +354,7 @@ AT_FULL_SIZE = """view => [...view.querySelectorAll('.nbtf-time > svg, .nbtf-pla
     .map(svg => svg.getBoundingClientRect().width / svg.width.baseVal.value)"""
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("width", with_nightly([400], [600, 1366]))
 def test_view_fits_its_output(new_lab: Callable[..., Lab], width: int) -> None:
     lab = new_lab(viewport={"width": width, "height": 900})

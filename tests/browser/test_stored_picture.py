@@ -42,7 +42,7 @@ def saved_pictures(lab: Lab, index: int) -> list[str]:
 
 
 @pytest.mark.parametrize("program", with_nightly(["server"], ["notebook_server"]))
-@pytest.mark.parametrize("line", with_nightly(["%devices --live --here", "%gpu_memory --live"], ["%devices --live"]))
+@pytest.mark.parametrize("line", with_nightly(["%devices --live --here"], ["%gpu_memory --live", "%devices --live"]))
 def test_file_has_the_picture_of_each_cell_and_nothing_is_drawn_again(
     new_lab: Callable[..., Lab], request: pytest.FixtureRequest, line: str, program: str
 ) -> None:

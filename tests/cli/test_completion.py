@@ -11,12 +11,14 @@ from pathlib import Path
 import pytest
 
 from nbtf import cli
+from tests.rings import with_nightly
 
 LINES = {
     "nbtf dev": ["devices"],
     "nbtf notebooks check --fail": ["--fail-fast"],
     "nbtf-check --sta": ["--startup-timeout"],
 }
+USUAL, OTHERS = [*LINES][:1], [*LINES][1:]
 
 BASH = """
 eval "$(nbtf completion bash)"
@@ -46,14 +48,14 @@ def shell(name: str, script: str) -> list[str]:
     return ended.stdout.split()
 
 
-@pytest.mark.parametrize("line", LINES)
+@pytest.mark.parametrize("line", with_nightly(USUAL, OTHERS))
 def test_bash_completes(line: str) -> None:
     script = BASH.format(line=line, length=len(line), program=line.split()[0])
 
     assert shell("bash", script) == LINES[line]
 
 
-@pytest.mark.parametrize("line", LINES)
+@pytest.mark.parametrize("line", with_nightly(USUAL, OTHERS))
 def test_fish_completes(line: str) -> None:
     assert set(LINES[line]) <= set(shell("fish", FISH.format(line=line)))
 

@@ -22,6 +22,7 @@ from nbtf.cli.metrics import _address
 from nbtf.runtime import CardMonitor, ProcessOwner
 from tests.fake_nvml import GIB, MIB, FakeCard, FakeNVML, NVMLError
 from tests.machines import machine
+from tests.rings import paired
 
 parser = pytest.importorskip("prometheus_client.parser", reason="needs the metrics extra, or JupyterLab")
 
@@ -181,8 +182,7 @@ LOCAL = ["localhost", "127.0.0.1", "127.0.0.2", "[::1]"]
 FOREIGN = ["evil.example", "localhost.evil.example", "127.0.0.1.evil.example", "10.0.0.1", "", "[fe80::1]", "[::1"]
 
 
-@pytest.mark.parametrize("port", ["", ":9400"])
-@pytest.mark.parametrize("host", [*LOCAL, *FOREIGN])
+@pytest.mark.parametrize(("host", "port"), paired([*LOCAL, *FOREIGN], ["", ":9400"]))
 def test_page_that_leads_its_name_here_gets_nothing(metrics_port: int, host: str, port: str) -> None:
     answer = answer_of(metrics_port, f"GET / HTTP/1.0\r\nHost: {host}{port}\r\n\r\n".encode())
 

@@ -11,6 +11,8 @@ from contextlib import suppress
 
 import pytest
 
+from tests.rings import with_nightly
+
 pytest.importorskip("distributed")
 
 ENDINGS = {
@@ -48,10 +50,10 @@ def has_ended(pid: int) -> bool:
 @pytest.mark.skipif(not os.path.exists("/proc/self/stat"), reason="reads the states of processes from /proc")
 @pytest.mark.parametrize(
     ("ending", "started"),
-    [
-        *((ending, "when it works") for ending in ENDINGS),
-        *((ending, "while it starts") for ending in ("killed", "replaced")),
-    ],
+    with_nightly(
+        [("killed", "when it works"), ("replaced", "while it starts")],
+        [*((ending, "when it works") for ending in ENDINGS if ending != "killed"), ("killed", "while it starts")],
+    ),
 )
 def test_processes_of_a_cluster_end_with_the_notebook(ending: str, started: str) -> None:
     program = PROGRAM.replace("STARTED", STARTED[started]).replace("ENDING", ENDINGS[ending])

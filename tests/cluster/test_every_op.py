@@ -34,7 +34,7 @@ SIZE_OF_TABLE = "LookupTableSizeV2"
 
 
 @pytest.mark.parametrize("device", DEVICES)
-@pytest.mark.parametrize("sample", [each for each in samples_of_each_op() if each.op != SIZE_OF_TABLE], ids=str)
+@pytest.mark.parametrize("sample", samples_of_each_op(without=[SIZE_OF_TABLE]), ids=str)
 def test_a_task_gives_the_bits_of_this_process(sample: Sample, device: str, context: Context) -> None:
     context.seeds = None
     context.set_default_device(DEVICES[device])

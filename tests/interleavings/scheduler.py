@@ -24,10 +24,13 @@ from typing import Any, NamedTuple
 
 import nbtf
 from nbtf import _locks
-from nbtf._runtime import seeds  # noqa: F401  # its lock must exist before a run begins
+from nbtf._runtime import context, seeds
 
 PACKAGE = str(Path(nbtf.__file__).parent)
 """Threads can be preempted at lines of files below this folder."""
+
+LOADED = (context, seeds)
+"""Modules that are loaded before the first run, so that their locks can be replaced in it."""
 
 LANES = "<express lane"
 """The common beginning of the file names of generated functions."""

@@ -39,7 +39,7 @@ def run(shell: Shell, interrupter: Interrupter) -> Any:
             return Ran(None, "KeyboardInterrupt", interrupt)
 
 
-@pytest.mark.parametrize("magic", with_nightly(["%devices --live"], ["", "%placement_log watch torch"]))
+@pytest.mark.parametrize("magic", with_nightly([""], ["%devices --live", "%placement_log watch torch"]))
 def test_interrupt_before_any_line_of_the_hooks_fails_the_cell(shell: Shell, magic: str) -> None:
     shell.run(magic)
     shell.run(CELL)

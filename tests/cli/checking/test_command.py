@@ -82,6 +82,7 @@ def checked(tmp_path_factory: pytest.TempPathFactory) -> Checked:
     return Checked(folder, status, said, before)
 
 
+@pytest.mark.nightly
 def test_notebooks_are_told_in_their_order(checked: Checked) -> None:
     lines = [line for line in checked.said.split("\n") if line.startswith(str(checked.folder))]
 
@@ -270,6 +271,7 @@ def test_the_first_wrong_notebook_ends_the_check_on_request(tmp_path: Path, monk
     assert said.splitlines()[-1] == last
 
 
+@pytest.mark.nightly
 def test_values_of_a_kind_vary_where_it_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     save(tmp_path / "a.ipynb", cell("print('took 3.2 s')", stream("took 9.9 s\n")))

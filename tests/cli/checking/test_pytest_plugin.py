@@ -152,6 +152,7 @@ def test_a_wheel_has_the_plugin_beside_the_package() -> None:
     assert wheel["force-include"]["nbtf/cli/pytest_nbtf.py"] == "pytest_nbtf.py"
 
 
+@pytest.mark.nightly
 def test_a_cell_that_needs_a_missing_module_is_a_skipped_test_with_the_reason(tmp_path: Path) -> None:
     needing = cell("%%needs no_such_module\nprint(2)", stream("2\n"))
     needing["metadata"] = {"nbtf": {"needs": ["no_such_module"]}}

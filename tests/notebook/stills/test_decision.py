@@ -25,6 +25,7 @@ from nbtf.notebook.stills.marks import Line, Picture, Rectangle, Text, texts_of
 from nbtf.notebook.stills.svg import to_svg
 from tests.machines import machine
 from tests.notebook.conftest import Shell
+from tests.rings import paired
 
 WORDS = catalogue.words("decision")
 LANGUAGES = ("en", *catalogue.LANGUAGES)
@@ -152,8 +153,7 @@ def test_arrows_lead_from_each_box_to_the_next() -> None:
                 assert across or down
 
 
-@pytest.mark.parametrize("language", LANGUAGES)
-@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize(("width", "language"), paired(WIDTHS, LANGUAGES))
 def test_no_text_stands_on_another_or_outside(width: int, language: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(catalogue.VARIABLE, language)
     words = catalogue.words("decision")

@@ -160,6 +160,7 @@ def test_view_lives_in_the_cell_that_shows_it(kernel: Kernel) -> None:
     assert {"text/plain", "text/html", "image/svg+xml", view} == set(ran.shown[0])
 
 
+@pytest.mark.nightly
 def test_hundred_thousand_ops_send_few_messages(kernel: Kernel) -> None:
     kernel.run("%gpu_memory --live")  # two views share the messages
     ran = kernel.run("for _ in range(100_000):", "    b = a + a")

@@ -422,7 +422,7 @@ CUT_OFF = """() => {
 
 
 @pytest.mark.parametrize("scene", sorted(RECORDED))
-@pytest.mark.parametrize("width", with_nightly([320, 390], [480, 600, 700]))
+@pytest.mark.parametrize("width", with_nightly([390], [320, 480, 600, 700]))
 def test_every_picture_is_laid_out_for_its_place(
     records: dict[str, tf.runtime.Recording], opened: Callable[..., Any], tmp_path: Path, width: int, scene: str
 ) -> None:
@@ -445,7 +445,7 @@ SMALLEST_TEXT = """() => Math.min(...[...document.querySelectorAll("svg text")]
     .map((text) => text.getScreenCTM().a * parseFloat(getComputedStyle(text).fontSize)))"""
 
 
-@pytest.mark.parametrize("width", [320, 360, 690, 1440])
+@pytest.mark.parametrize("width", with_nightly([320], [360, 690, 1440]))
 def test_no_text_of_a_view_is_smaller_than_11_px(
     records: dict[str, tf.runtime.Recording], opened: Callable[..., Any], tmp_path: Path, width: int
 ) -> None:
@@ -580,7 +580,7 @@ def test_what_is_chosen_in_a_view_is_chosen_in_the_others(
     assert lane.get_attribute("aria-valuetext").startswith("GPU:0 → GPU:1: 256 KiB")
 
 
-@pytest.mark.parametrize("width", [320, 700, 1400])
+@pytest.mark.parametrize("width", with_nightly([700], [320, 1400]))
 def test_keys_reach_each_device_and_flow_of_the_map(
     width: int, records: dict[str, tf.runtime.Recording], opened: Callable[..., Any], tmp_path: Path
 ) -> None:
@@ -702,7 +702,7 @@ def test_scene_is_small(records: dict[str, tf.runtime.Recording]) -> None:
     assert sum(map(len, columns["copies"].values())) <= 44 * len(schedule.copies) + 24
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("scheme", with_nightly(["light"], ["dark"]))
 def test_nobody_is_left_out(
     records: dict[str, tf.runtime.Recording], opened: Callable[..., Any], tmp_path: Path, scheme: str
 ) -> None:

@@ -20,7 +20,7 @@ from nbtf.notebook.views.range_sums import sums_of_range
 from tests.machines import machine
 from tests.notebook.stills.test_timeline import recorded_lines, recorded_step
 from tests.notebook.views.test_page import drawn, exposing, opened, scheduled
-from tests.rings import with_nightly
+from tests.rings import paired, with_nightly
 
 __all__ = ["opened"]
 
@@ -182,8 +182,7 @@ LABEL_OF_RANGE = """() => {
 }"""
 
 
-@pytest.mark.parametrize("length", [0.005, 0.03, 0.08, 0.3])
-@pytest.mark.parametrize("begin", [0.02, 0.5, 0.69])
+@pytest.mark.parametrize(("begin", "length"), paired([0.02, 0.5, 0.69], [0.005, 0.03, 0.08, 0.3]))
 def test_the_length_of_a_range_is_readable_beside_its_handles(shown: Any, begin: float, length: float) -> None:
     drag(shown, begin, begin + length)
     drawn(shown)
@@ -327,7 +326,9 @@ def test_search_dims_what_does_not_match_and_hides_nothing(shown: Any) -> None:
     assert before - bright
 
 
-@pytest.mark.parametrize(("on", "back"), [("Enter", "Shift+Enter"), ("n", "Shift+N"), ("next match", "previous match")])
+@pytest.mark.parametrize(
+    ("on", "back"), with_nightly([("Enter", "Shift+Enter")], [("n", "Shift+N"), ("next match", "previous match")])
+)
 def test_next_and_previous_match_are_chosen_in_order_and_in_a_circle(
     shown: Any, records: Records, on: str, back: str
 ) -> None:

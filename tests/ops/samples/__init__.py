@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -46,9 +46,9 @@ def all_samples() -> list[Sample]:
     return [sample for module in modules for sample in module.SAMPLES]
 
 
-def samples_of_each_op() -> list[Any]:
-    """Returns, as parameters, the first sample of each op; with the nightly ring also all others."""
-    samples = all_samples()
+def samples_of_each_op(without: Collection[str] = ()) -> list[Any]:
+    """Returns, as parameters, the first sample of each op but those left out; with the nightly ring also all others."""
+    samples = [sample for sample in all_samples() if sample.op not in without]
     first = {id(sample) for sample in {sample.op: sample for sample in reversed(samples)}.values()}
     return with_nightly(
         [sample for sample in samples if id(sample) in first], [sample for sample in samples if id(sample) not in first]

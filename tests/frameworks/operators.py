@@ -24,6 +24,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import islice
 from typing import Any
 
@@ -241,6 +242,52 @@ def search_cards_only(op: Any, dtype: Any, samples: int, report: Report) -> None
                 compare_rounded(f"{op.name} {op.variant_test_name}", kind, run, arguments, dtype, report)
 
 
+NOT_REFUSED = (
+    "native_dropout_backward",  # of a mask that no program has
+    "norm",  # of half complex numbers, which PyTorch calls experimental
+    "scatter_reduce",  # of booleans, for some reductions
+    "torch._scaled_mm",
+    "torch._scaled_mm_v2",  # for float8 formats of other makers' cards
+)
+"""Ops of which simulated GPUs accept dtypes that a card refuses."""
+
+
+WITH_PRODUCTS = ("einsum", "inner", "tensordot")
+"""Ops of which only the samples that multiply matrices are refused."""
+
+
+def refused_on_cards(op: Any) -> list[Any]:
+    """Returns the dtypes that the CPU accepts and a card refuses, whose descriptions do not depend on the card here."""
+    on_cards = op.supported_dtypes("cuda")
+    refused = op.supported_dtypes("cpu") - on_cards
+    if torch.float16 in on_cards:
+        refused -= {torch.bfloat16}  # it is described as refused where there is no card
+    return sorted(refused, key=str)
+
+
+def _plain(op: Any, first: Any, args: Any, kwargs: Any) -> list[Any]:
+    return torch.utils._pytree.tree_leaves(op(first, *args, **kwargs))
+
+
+def search_refused(op: Any, samples: int, report: Report) -> None:
+    """Calls an op with the dtypes that a card refuses."""
+    for dtype in refused_on_cards(op):
+        for sample in islice(op.sample_inputs("cpu", dtype, requires_grad=False), samples):
+            arguments = sample.input, sample.args, dict(sample.kwargs)
+            tensors = [leaf for leaf in torch.utils._pytree.tree_leaves(arguments) if isinstance(leaf, torch.Tensor)]
+            if not all(tensor.numel() for tensor in tensors):
+                continue  # a card has nothing to compute
+            report.counts["refused on cards"] += 1
+            kind, found = outcome(partial(_plain, op), TRIED.device, arguments)
+            if kind == "results":
+                if op.name not in WITH_PRODUCTS:
+                    report.differences.setdefault(f"{op.full_name} {dtype}", "a card refuses this dtype")
+            elif (
+                "not implemented for" not in found[1] and "not supported for" not in found[1] and "CUDA" not in found[1]
+            ):
+                report.other_errors.setdefault(f"{op.full_name} {dtype}", str(found))
+
+
 def compare_rounded(
     name: str, kind: str, run: Callable[..., list[Any]], arguments: Any, dtype: Any, report: Report
 ) -> None:
@@ -340,11 +387,7 @@ def search_errors(op: Any, report: Report) -> None:
         tensors = [leaf for leaf in torch.utils._pytree.tree_leaves(arguments) if isinstance(leaf, torch.Tensor)]
         if any(tensor.is_cuda or tensor.is_meta for tensor in tensors):
             continue  # tensors of several devices: their error is another one
-
-        def run(first: Any, args: Any, kwargs: Any) -> list[Any]:
-            return torch.utils._pytree.tree_leaves(op(first, *args, **kwargs))
-
-        compare(op.name, "error", run, arguments, report)
+        compare(op.name, "error", partial(_plain, op), arguments, report)
 
 
 def search(ops: list[Any], dtypes: tuple[Any, ...], samples: int) -> Report:
@@ -358,11 +401,13 @@ def search(ops: list[Any], dtypes: tuple[Any, ...], samples: int) -> Report:
             report.counts["ops"] += 1
             for dtype in dtypes:
                 is_rounded = op.name in BY_OTHER_OPS and dtype.itemsize == 2
-                if dtype in op.supported_dtypes("cpu") and not is_rounded:
+                if dtype in op.supported_dtypes("cpu").difference(refused_on_cards(op)) and not is_rounded:
                     search_op(op, dtype, samples, report)
             if op.name not in OF_CARDS:
                 for dtype in op.supported_dtypes("cuda") - op.supported_dtypes("cpu"):
                     search_cards_only(op, dtype, samples, report)
+            if op.name not in NOT_REFUSED:
+                search_refused(op, samples, report)
             search_errors(op, report)
     return report
 

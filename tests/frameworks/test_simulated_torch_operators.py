@@ -53,6 +53,46 @@ def test_ops_accept_the_dtypes_that_they_accept_on_a_card() -> None:
     assert report.counts.total() > 250
 
 
+@pytest.mark.filterwarnings("ignore")
+def test_ops_refuse_the_dtypes_that_they_refuse_on_a_card() -> None:
+    from tests.frameworks.operators import NOT_REFUSED, Report, database, search_refused
+
+    report = Report()
+    for op in database():
+        if op.name not in NOT_REFUSED:
+            search_refused(op, 2, report)
+
+    assert ({}, {}) == (report.differences, report.other_errors)
+    assert report.counts.total() > 200
+
+
+@pytest.mark.parametrize(("dtype", "name"), [("int64", "Long"), ("uint8", "Byte"), ("bool", "Bool")])
+def test_a_card_multiplies_no_matrices_of_whole_numbers(dtype: str, name: str) -> None:
+    matrix = torch.ones(2, 2, dtype=getattr(torch, dtype), device="cuda:0")
+    result = torch.full((2, 2), 7, dtype=matrix.dtype, device="cuda:0")
+
+    with pytest.raises(RuntimeError, match=f"\"addmm_cuda\" not implemented for '{name}'"):
+        torch.mm(matrix, matrix, out=result)
+    before, taken = result.tolist(), torch.cuda.memory_allocated(0)
+    with pytest.raises(RuntimeError, match=f"\"addmm_cuda\" not implemented for '{name}'"):
+        matrix @ matrix
+    assert (before, taken) == (result.tolist(), torch.cuda.memory_allocated(0))
+    assert [] == (matrix[:0] @ matrix).tolist()
+
+
+@pytest.mark.parametrize("equation", ["ij,jk->ik", "bij,bjk->bik", "i,i->"])
+def test_a_sum_of_products_of_whole_numbers_is_refused(equation: str) -> None:
+    operands = [torch.ones(*[2] * len(axes), dtype=torch.int64) for axes in equation.split("->")[0].split(",")]
+
+    with pytest.raises(RuntimeError, match="not implemented for 'Long'"):
+        torch.einsum(equation, *(operand.cuda() for operand in operands))
+
+
+def test_a_card_has_no_histogram_of_several_dimensions() -> None:
+    with pytest.raises(NotImplementedError, match=r"aten::histogram.bin_ct.*only for the CPU"):
+        torch.histogram(torch.ones(3, device="cuda:0"), 2)
+
+
 ENDING = """
 import os, signal, types
 import torch

@@ -16,6 +16,7 @@ from nbtf._frameworks.torch.simulation.agreement import check_devices
 from nbtf._frameworks.torch.simulation.conversion import accepting
 from nbtf._frameworks.torch.simulation.determinism import deterministic_only
 from nbtf._frameworks.torch.simulation.machine import Machine
+from nbtf._frameworks.torch.simulation.only_on_cpu import refusing
 from nbtf._frameworks.torch.simulation.overlaps import SharedStorages
 from nbtf._frameworks.torch.simulation.requests import Requests, is_unfit
 
@@ -201,7 +202,8 @@ class HostKernel:
             if self._op is None:
                 self._op = machine.op(self._name)
                 # not `redispatch`, which does not accept numbers in place of tensors
-                self.run = accepting(machine.torch, self._name, self._op._op)
+                op = accepting(machine.torch, self._name, self._op._op)
+                self.run = refusing(machine.torch, self._name, op)
                 self._is_random = machine.torch.Tag.nondeterministic_seeded in self._op.tags
             host_args, host_kwargs, number = self._lowered(args, kwargs)
             if self._is_factory:

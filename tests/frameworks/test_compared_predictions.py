@@ -16,6 +16,7 @@ import nbformat
 import pytest
 
 import nbtf as tf
+from tests.rings import with_nightly
 from tests.shells import interactive_shell
 
 torch = pytest.importorskip("torch")
@@ -116,7 +117,9 @@ def _bases(comparison: dict[str, Any]) -> dict[str, str]:
     return {match["program"]: match["basis"] for match in comparison["files"] if match["program"].startswith("cell")}
 
 
-@pytest.mark.parametrize("is_kernel", [True, False], ids=["kernel", "terminal"])
+@pytest.mark.parametrize(
+    "is_kernel", with_nightly([False], [True]), ids=lambda is_kernel: "kernel" if is_kernel else "terminal"
+)
 def test_the_same_program_does_not_differ(compared: Run, is_kernel: bool) -> None:
     comparison = compared(SOURCES, is_kernel=is_kernel)
 
@@ -268,6 +271,7 @@ def test_other_settings_are_named(compared: Run) -> None:
     assert "the defaults in the prediction, max_split_size=67108864 in the snapshot" in _text(comparison)
 
 
+@pytest.mark.nightly
 def test_a_command_compares_a_notebook(tmp_path: Path, capsys: pytest.CaptureFixture[str], compared: Run) -> None:
     compared(SOURCES[:2])
     path = _notebook(tmp_path, SOURCES[:2])

@@ -18,12 +18,17 @@ from tests.rings import with_nightly
 
 torch = pytest.importorskip("torch", reason="needs PyTorch")
 
-PAGES = sorted(pages("torch"), key=lambda page: page.stem == "predict_memory")
-"""Predictions come last: they take as long as all others."""
+PAGES = pages("torch")
+LONG = ("predict_memory", "pytorch")
+"""Pages that take longer than all others together."""
 
 
 @pytest.mark.skipif(bool(torch.version.cuda), reason="needs PyTorch's build for the CPU: its GPUs are simulated")
-@pytest.mark.parametrize("page", with_nightly(PAGES[:-1], PAGES[-1:]), ids=lambda page: page.stem)
+@pytest.mark.parametrize(
+    "page",
+    with_nightly([each for each in PAGES if each.stem not in LONG], [each for each in PAGES if each.stem in LONG]),
+    ids=lambda page: page.stem,
+)
 def test_code_prints_what_the_page_shows(page: Path, tmp_path: Path) -> None:
     copy = shutil.copy(page, tmp_path)
     environ = os.environ | {"PYTHONPATH": str(DOCS.parents[1])}

@@ -82,6 +82,7 @@ def test_a_notebook_is_predicted(notebook: Path, capsys: pytest.CaptureFixture[s
     assert "The peak is reached in cell 2, line 5: optimizer.step()" in printed
 
 
+@pytest.mark.nightly
 def test_the_figures_are_told_as_json(notebook: Path, capsys: pytest.CaptureFixture[str]) -> None:
     main(["predict", str(notebook), "--gpus", "2xL4", "--batch", "batch_size=32", "--json"])
 
@@ -92,6 +93,7 @@ def test_the_figures_are_told_as_json(notebook: Path, capsys: pytest.CaptureFixt
     assert len(answer["changes"]) <= 3
 
 
+@pytest.mark.nightly
 def test_a_name_that_no_cell_gives_a_number_is_refused(notebook: Path, capsys: pytest.CaptureFixture[str]) -> None:
     status = main(["predict", str(notebook), "--gpus", "T4", "--batch", "rows=8"])
 
@@ -118,6 +120,7 @@ def test_batches_are_refused_where_no_cell_says_its_batch(shell: Any, capsys: py
     assert "Name the variable: NAME=8,16" in capsys.readouterr().err
 
 
+@pytest.mark.nightly
 def test_a_batch_that_ends_with_an_error_is_not_said_to_fit(shell: Any, capsys: pytest.CaptureFixture[str]) -> None:
     shell.run_cell(SETUP, store_history=True)
     step = f"{STEP}\n    torch.ones(16, device=device) + torch.ones(batch_size, device=device)"
@@ -131,6 +134,7 @@ def test_a_batch_that_ends_with_an_error_is_not_said_to_fit(shell: Any, capsys: 
     )
 
 
+@pytest.mark.nightly
 def test_ops_of_nbtf_are_not_left_out_without_a_word(shell: Any) -> None:
     shell.run_cell(f"import nbtf as tf\n{SETUP}", store_history=True)
 
@@ -151,6 +155,7 @@ def test_ops_of_pytorch_that_a_program_has_watched_are_predicted(shell: Any) -> 
     assert "Not predicted" not in repr(prediction)
 
 
+@pytest.mark.nightly
 def test_cells_before_that_failed_are_told(shell: Any) -> None:
     shell.run_cell(SETUP, store_history=True)
     shell.run_cell("steps = 1 / 0", store_history=True)

@@ -479,6 +479,7 @@ for (x,) in torch.utils.data.DataLoader(data, batch_size=batch_size):
     assert result.runs <= 4
 
 
+@pytest.mark.nightly
 @pytest.mark.usefixtures("quiet")
 def test_every_change_is_computed_by_running_it() -> None:
     before = run(PROGRAMS["blocks"]).peak
@@ -598,6 +599,7 @@ print(outcome.error, outcome.peak.by_purpose["parameters"], outcome.peak.line)
 """
 
 
+@pytest.mark.nightly
 @pytest.mark.skipif(sys.platform != "linux", reason="limits of a process are set as on Linux")
 def test_seven_billion_parameters_are_predicted_in_four_gibibytes() -> None:
     process = subprocess.run([sys.executable, "-c", SEVEN_BILLION], capture_output=True, text=True, check=False)

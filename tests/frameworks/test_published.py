@@ -28,6 +28,15 @@ GPUS = 2
 ROUNDED = {"lstm_sine": 1e-6}
 """How far losses may be off: without gradients PyTorch's CPU computes an LSTM by oneDNN, and a card does not."""
 
+COMPUTED, TOO_LARGE = published.NOTEBOOKS[1::4], published.NOTEBOOKS[::6]
+"""The notebooks that the usual run computes, and those that it runs on a card that is too small."""
+
+
+def first(share: list[Path]) -> list[Any]:
+    """Returns the notebooks of a share for the usual run, and the others for the nightly ring."""
+    return with_nightly(share, [path for path in published.NOTEBOOKS if path not in share])
+
+
 each_notebook = pytest.mark.parametrize("path", published.NOTEBOOKS, ids=lambda path: path.stem)
 
 
@@ -67,9 +76,7 @@ def test_it_is_as_long_as_what_people_publish(path: Path) -> None:
     assert (cells >= 8, lines >= 60) == (True, True)
 
 
-@pytest.mark.parametrize(
-    "path", with_nightly(published.NOTEBOOKS[::2], published.NOTEBOOKS[1::2]), ids=lambda path: path.stem
-)
+@pytest.mark.parametrize("path", first(COMPUTED), ids=lambda path: path.stem)
 def test_it_computes_on_simulated_gpus_what_it_computes_on_the_cpu(path: Path) -> None:
     on_cpu = published.run(path)
     with simulated():
@@ -81,7 +88,7 @@ def test_it_computes_on_simulated_gpus_what_it_computes_on_the_cpu(path: Path) -
     assert max(peaks) > 0, "nothing was on a GPU"
 
 
-@each_notebook
+@pytest.mark.parametrize("path", first(TOO_LARGE), ids=lambda path: path.stem)
 def test_on_a_card_that_is_too_small_it_ends_in_pytorchs_error_and_the_holder_is_named(bare: Shell, path: Path) -> None:
     bare.run("%load_ext nbtf")
     with simulated(memory=2):

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 import nbtf as tf
+from tests.rings import with_nightly
 
 torch = pytest.importorskip("torch")
 
@@ -96,7 +97,7 @@ def test_after_simulating_none_pytorch_says_what_it_says_without_a_gpu(ask: Call
         ask()
 
 
-@pytest.mark.parametrize("count", [0, 1, 4])
+@pytest.mark.parametrize("count", with_nightly([0, 1], [4]))
 @pytest.mark.parametrize(
     "use",
     [

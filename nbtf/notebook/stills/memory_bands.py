@@ -19,7 +19,7 @@ WEIGHTS, SLOTS, NAMES, ACTIVATIONS, GRADIENTS, TEMPORARY = GROUPS = (
 )
 """Groups of holders, from the longest-lived to the shortest-lived."""
 
-COLOURS = {WEIGHTS: "wgt", SLOTS: "upd", NAMES: "py", ACTIVATIONS: "fwd", GRADIENTS: "bwd", TEMPORARY: "tmp"}
+OF_GROUP = {WEIGHTS: "wgt", SLOTS: "upd", NAMES: "py", ACTIVATIONS: "fwd", GRADIENTS: "bwd", TEMPORARY: "tmp"}
 """The fill of each group."""
 
 MARGIN, LEFT = 16.0, 66.0

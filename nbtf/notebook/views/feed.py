@@ -18,14 +18,11 @@ from nbtf.notebook.device_names import device_kind, short
 from nbtf.notebook.holders.holders import holder_names
 from nbtf.notebook.session import Session
 from nbtf.notebook.stills.decision import is_as_asked, phrases_of
-from nbtf.notebook.stills.stacks import FAMILIES, family_of
+from nbtf.notebook.stills.stacks import WORK_COLUMNS, family_of
 from nbtf.notebook.tables import one_line
 from nbtf.notebook.views import chunks, history, scopes, steps
 from nbtf.notebook.views.refusals import Refusals
 from nbtf.notebook.views.step_windows import StepWindows
-
-COLUMNS = "forward", "backward", "update", "input", "other", *FAMILIES
-"""The columns in which ops are counted: by phase or, without one, by family; unknown phases count as other."""
 
 SCHEMA = "nbtf-view/1"
 HEARTBEAT = 2.0
@@ -317,9 +314,9 @@ def _phases(events: Iterable[runtime.Event]) -> dict[str, list[int]]:
     phases: dict[str, list[int]] = {}
     for event in events:
         if isinstance(event, runtime.OpExecuted) and not FOLDED.match(event.op):
-            counts = phases.setdefault(short(event.device), [0] * len(COLUMNS))
+            counts = phases.setdefault(short(event.device), [0] * len(WORK_COLUMNS))
             column = event.phase or family_of(event.op)
-            counts[COLUMNS.index(column if column in COLUMNS else "other")] += 1
+            counts[WORK_COLUMNS.index(column if column in WORK_COLUMNS else "other")] += 1
     return phases
 
 

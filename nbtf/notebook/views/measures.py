@@ -8,9 +8,7 @@ A size that only pages need is defined in `static/`.
 from __future__ import annotations
 
 import json
-from functools import cache
 from types import ModuleType
-from typing import Any
 
 from nbtf.notebook.stills import (
     decision,
@@ -66,19 +64,14 @@ _GROUPS: dict[str, dict[ModuleType, str]] = {
 """The modules that define the members of each group, and the names of their constants."""
 
 
-@cache
 def module() -> str:
     """Returns the groups as a JavaScript module."""
-    groups = {
-        group: {
-            _in_page(name): _short(getattr(module, name)) for module, names in members.items() for name in names.split()
-        }
-        for group, members in _GROUPS.items()
-    }
-    return "".join(
-        f"export const {group} = {json.dumps(members, separators=(',', ':'), ensure_ascii=False)};\n"
-        for group, members in groups.items()
-    )
+    lines: list[str] = []
+    for group, names_of in _GROUPS.items():
+        names = ((module, name) for module, names in names_of.items() for name in names.split())
+        members = {_in_page(name): getattr(module, name) for module, name in names}
+        lines.append(f"export const {group} = {json.dumps(members)};\n")
+    return "".join(lines)
 
 
 def _in_page(name: str) -> str:
@@ -89,8 +82,3 @@ def _in_page(name: str) -> str:
     """
     first, *others = name.strip("_").lower().split("_")
     return first + "".join(map(str.capitalize, others))
-
-
-def _short(value: Any) -> Any:
-    """Returns a whole number as an integer, because JavaScript has no other numbers."""
-    return int(value) if isinstance(value, float) and value.is_integer() else value

@@ -1,4 +1,4 @@
-"""The sizes, limits and fills of pictures that Python and pages share, as a JavaScript module.
+"""The sizes, limits, fills and columns of pictures that Python and pages share, as a JavaScript module.
 
 Each is defined and documented once, in the Python module that draws the still or sends the data. Pages import it from
 `measures.js`, which has no file: `HOSTS.firstLane` is the constant `_FIRST_LANE` of the module listed for `HOSTS`.
@@ -23,6 +23,7 @@ from nbtf.notebook.stills import (
     memory_axis,
     memory_bands,
     memory_chunks,
+    memory_data,
     memory_plane,
     memory_stack,
     palette,
@@ -60,6 +61,7 @@ _GROUPS: dict[str, dict[ModuleType, str]] = {
     "FACTS": {device_facts: "_POINTS", schedule: "SMALLEST_COPY CONSTANT", stacks: "WORK_COLUMNS"},
     "FILLS": {memory_bands: "OF_GROUP", palette: "OF_PHASE FILL_NAMES"},
     "LOOK": {svg: "_SANS _HEAD"},
+    "ROWS": {memory_data: "PIECE EXTENT"},
 }
 """The modules that define the members of each group, and the names of their constants."""
 

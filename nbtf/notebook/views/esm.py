@@ -3,8 +3,8 @@
 The files stay valid ES modules, which node and editors can check. For a widget they are joined: imported modules come
 first, and the `import` and `export` keywords are removed. Top-level names must therefore differ across all files. A
 notebook is saved with the text of its widgets, so comments and indentation are removed, one sixth of the text; for the
-same reason, no string of a program may span several lines. Some modules have no file, because Python and the
-page share their contents: words (see catalogue.py), letter widths and measures. They share the colours as well.
+same reason, no string of a program may span several lines. Some modules have no file, because Python and the page share
+their contents: words (see catalogue.py), letter widths and measures. They share the colours as well (see palette.py).
 """
 
 from __future__ import annotations
@@ -84,8 +84,8 @@ def _add(name: str, modules: list[str], importers: tuple[str, ...]) -> None:
 
 
 def _program(module: str) -> str:
-    made = {LETTERS: glyphs.module, MEASURES: measures.module}
-    return made[module]() if module in made else _read(f"{module}.js")
+    generators = {LETTERS: glyphs.module, MEASURES: measures.module}
+    return generators[module]() if module in generators else _read(f"{module}.js")
 
 
 def _read(file: str) -> str:

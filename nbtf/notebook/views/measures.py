@@ -82,5 +82,5 @@ def _in_page(name: str) -> str:
     >>> _in_page("_FIRST_LANE")
     'firstLane'
     """
-    first, *others = name.strip("_").lower().split("_")
-    return first + "".join(map(str.capitalize, others))
+    first, *words = name.strip("_").lower().split("_")
+    return first + "".join(map(str.capitalize, words))

@@ -20,7 +20,7 @@ from nbtf.notebook.stills.device_rooms import main_op  # noqa: E402
 from nbtf.notebook.stills.lanes import bytes_in_words  # noqa: E402
 from nbtf.notebook.stills.marks import Line, Mark, Picture, Rectangle, Text  # noqa: E402
 from nbtf.notebook.stills.marks import Path as Shape  # noqa: E402
-from nbtf.notebook.stills.memory_bands import COLOURS, GROUPS  # noqa: E402
+from nbtf.notebook.stills.memory_bands import GROUPS, OF_GROUP  # noqa: E402
 from nbtf.notebook.stills.memory_history import MemoryHistory  # noqa: E402
 from nbtf.notebook.stills.svg import to_svg  # noqa: E402
 
@@ -170,7 +170,7 @@ def _memory(history: MemoryHistory) -> Iterator[Mark]:
     for band in history.bands:
         (x, y), (end, high) = at(band.birth, band.start), at(_death(band.death, history), band.start + band.size)
         if y - high >= 1:
-            yield Rectangle(x, high + 0.5, max(end - x, 1.5), y - high - 1, COLOURS[band.group], radius=1.5)
+            yield Rectangle(x, high + 0.5, max(end - x, 1.5), y - high - 1, OF_GROUP[band.group], radius=1.5)
     x, _ = at(refusal.step, 0)
     yield Line(x, top - 10, x, bottom, "hot", 3)
     height = refusal.event.nbytes / history.limit * (bottom - top)
@@ -182,7 +182,7 @@ def _memory(history: MemoryHistory) -> Iterator[Mark]:
     drawn = {band.group for band in history.bands}
     x = LEFT
     for group in (group for group in GROUPS if group in drawn):
-        yield Rectangle(x, 594, 14, 14, COLOURS[group], radius=3)
+        yield Rectangle(x, 594, 14, 14, OF_GROUP[group], radius=3)
         text = Text(x + 21, 607, group, "soft", 16)
         yield text
         x += text.width + 40

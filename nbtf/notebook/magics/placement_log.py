@@ -20,6 +20,7 @@ from nbtf.notebook.magics.cell_magics import add_line_magic
 from nbtf.notebook.magics.export import FORMATS, RECORDING, exported
 from nbtf.notebook.magics.options import options_of
 from nbtf.notebook.session import Ending, Session, Undo, say
+from nbtf.notebook.stills.schedule import CONSTANT
 from nbtf.notebook.tables import MOST_ROWS, Column, Table, sizes, texts
 from nbtf.notebook.usage_error import UsageError
 from nbtf.notebook.views.steps import reason_in_words
@@ -205,12 +206,12 @@ def _copies(route: tuple[str, str], count: int, nbytes: int) -> dict[str, Any]:
 
 
 def _is_folded(row: Mapping[str, Any]) -> bool:
-    return row["op"] == "_EagerConst" or "small" in row or "view" in row
+    return row["op"] == CONSTANT or "small" in row or "view" in row
 
 
 def _folds(rows: Sequence[Mapping[str, Any]], fold: bool) -> list[str]:
     """Returns a line with the number of folded constants and copies; empty if there are none."""
-    constants = sum([row.get("count", 1) for row in rows if row["op"] == "_EagerConst"])
+    constants = sum([row.get("count", 1) for row in rows if row["op"] == CONSTANT])
     copies = sum([row["count"] for row in rows if "small" in row])
     texts = [counted(constants, "constant")] if constants else []
     views = sum([row.get("count", 1) for row in rows if "view" in row])

@@ -9,9 +9,9 @@ from contextlib import contextmanager
 from nbtf import runtime
 from nbtf._frameworks import FRAMEWORKS
 from nbtf._own_name import own_name
+from nbtf.notebook.stills.schedule import CONSTANT
 
 _SHOWN = 3
-_CONSTANT = "_EagerConst"
 
 
 class LeftOut:
@@ -31,7 +31,7 @@ class LeftOut:
             stop()
 
     def _see(self, event: runtime.Event) -> None:
-        if not isinstance(event, runtime.OpPlaced) or event.op == _CONSTANT:
+        if not isinstance(event, runtime.OpPlaced) or event.op == CONSTANT:
             return
         if "::" not in event.op:  # PyTorch's ops have `::`, and the program has already recorded them
             self._ops[event.op] += 1

@@ -1,9 +1,8 @@
 // Draws how an op was placed on its device: a box for each placement rule that was tried. Counterpart of stills/decision.py.
 
+import { WAY } from "./measures.js";
 import { fitted, line, rectangle, text, widthOfText } from "./picture.js";
 import { WORDS, fill } from "./words.js";
-
-const WAY = { inside: 12, height: 50, beside: 26, below: 18 };
 
 // Converts phrases of Python, [[question, answer, colour]] (see stills/decision.py), to texts: [{question, answer, colour}].
 export function stepsOf(phrases) {

@@ -1,12 +1,10 @@
 // The devices of a cluster as small cells: a line of cells for each host; with many hosts, a cell for each host, whose
 // cards have rows below. A cell is filled by its bytes in and out, relative to the most.
 
-import { attr, h, keyed, put, rounded, rove } from "./dom.js";
+import { attr, h, keyed, rounded, rove } from "./dom.js";
 import { byHost, hostOfDevice, shortInCluster } from "./map_flows.js";
+import { GRID, HOSTS } from "./measures.js";
 import { WORDS, fill } from "./words.js";
-
-const PER_LINE = 8;
-const MOST_LINES = 16; // lines of hosts, as on the map
 
 export function makeDeviceCells(choose, open) {
   const list = h("div", { class: "nbtf-tiles", role: "listbox", "aria-label": WORDS.rows.label });
@@ -24,11 +22,11 @@ export function hostsOf(rooms) {
 
 // The devices with rows besides the cells: with many hosts, those of the chosen one.
 export function rowsBeside(hosts, chosen) {
-  return hosts.size > MOST_LINES ? hosts.get(hostOfDevice(chosen.name)) : [];
+  return hosts.size > HOSTS.mostRows ? hosts.get(hostOfDevice(chosen.name)) : [];
 }
 
 function updateCells(self, hosts, { chosen, running, traffic }) {
-  const cells = hosts.size > MOST_LINES ? [...hosts].map(cellOfHost) : [...hosts].flatMap(([host, members]) => members.map((room, at) => cellOfDevice(host, room, at)));
+  const cells = hosts.size > HOSTS.mostRows ? [...hosts].map(cellOfHost) : [...hosts].flatMap(([host, members]) => members.map((room, at) => cellOfDevice(host, room, at)));
   const amounts = new Map(cells.map((cell) => [cell, cell.names.reduce((sum, name) => sum + (traffic.get(name) ?? 0), 0)]));
   const most = Math.max(1, ...amounts.values());
   keyed(self.list, cells, (cell) => cell.key, (cell) => makeCell(self, cell), (node, cell) => {
@@ -42,14 +40,14 @@ function updateCells(self, hosts, { chosen, running, traffic }) {
 }
 
 function cellOfHost([host, members], at) {
-  const line = at % PER_LINE ? "" : host;
+  const line = at % GRID.perRow ? "" : host;
   const title = `${host}, ${fill(WORDS.deviceMap.gpus, { n: members.length })}`;
-  return { key: host, line, column: at % PER_LINE, words: host.slice(host.lastIndexOf("/") + 1), title, names: members.map(({ name }) => name) };
+  return { key: host, line, column: at % GRID.perRow, words: host.slice(host.lastIndexOf("/") + 1), title, names: members.map(({ name }) => name) };
 }
 
 function cellOfDevice(host, { name }, at) {
   const words = name.slice(name.lastIndexOf(":") + 1);
-  return { key: name, line: at ? "" : host, column: at % PER_LINE, words, title: shortInCluster(name), names: [name] };
+  return { key: name, line: at ? "" : host, column: at % GRID.perRow, words, title: shortInCluster(name), names: [name] };
 }
 
 function makeCell({ choose, open }, { names, line, column, words, title }) {

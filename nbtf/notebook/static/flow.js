@@ -1,11 +1,10 @@
 // Lays out texts that may need more than one line. Counterpart of stills/flow.py.
 
+import { FLOWED } from "./measures.js";
 import { fitted, isWide, widthOfText } from "./picture.js";
 
 const NUMBER_BEFORE = /\d $/;
 const UNIT_AFTER = /^([KMGT]iB|B|[nµm]?s)\b|^%/;
-const GAP = 16;
-const LINE = 18;
 const NEVER_FIRST = /^[\p{Pe}\p{Pf}\p{Po}\p{Lm}]$/u;
 
 // [the texts side by side, wrapped where necessary; the baseline of the last line].
@@ -15,9 +14,9 @@ export function flowed(texts, begin, right, y) {
   for (const text of texts) {
     linesOf(text, right - begin).forEach((words, number) => {
       const width = widthOfText({ ...text, words });
-      if (x > begin && (number || x + width > right)) [x, y] = [begin, y + LINE];
+      if (x > begin && (number || x + width > right)) [x, y] = [begin, y + FLOWED.line];
       marks.push({ ...text, x, y, words });
-      x += width + GAP;
+      x += width + FLOWED.gap;
     });
   }
   return [marks, y];

@@ -2,13 +2,12 @@
 // without a phase have the colour of their family, as on the timeline.
 
 import { attr, h, keyed, s } from "./dom.js";
+import { FACTS } from "./measures.js";
 import { WORDS } from "./words.js";
 
 const [NARROWEST_BEAT, WIDEST_BEAT] = [5, 24]; // pixels: few columns are wide, so that they fill the row
 const MOST_COLUMNS = 600; // columns
-const BEAT_PHASES = ["forward", "backward", "update", "input", "other", "products", "reductions", "randoms", "norms", "copying", "elementwise"]; // as feed.py counts them
-const OTHER_BEAT = BEAT_PHASES.indexOf("other");
-const SMALL_COPY = 4096; // bytes below which a copy does not count as work: constants and numbers that are read
+const OTHER_BEAT = FACTS.workColumns.indexOf("other");
 
 // {hear(state), of(device): its columns, newest last, most(devices): the tallest column of the devices, which sets their scale}.
 export function makeHeartbeats() {
@@ -30,7 +29,7 @@ function hearBeat(self, state) {
   for (const [name, { ops, phases, copied }] of work) {
     const last = before.work.get(name) || { ops: 0, copied: 0 };
     const columns = self.columns.get(name) || [];
-    columns.push([byPhase(Math.max(0, ops - last.ops), phases), copied - last.copied >= SMALL_COPY ? 1 : 0, [before.state.wall, state.wall]]);
+    columns.push([byPhase(Math.max(0, ops - last.ops), phases), copied - last.copied >= FACTS.smallestCopy ? 1 : 0, [before.state.wall, state.wall]]);
     self.columns.set(name, columns.slice(-MOST_COLUMNS));
   }
 }
@@ -38,7 +37,7 @@ function hearBeat(self, state) {
 // Estimates how many of `ops` belong to each phase, in the proportions of the state's last ops.
 function byPhase(ops, phases) {
   const all = added(phases);
-  return BEAT_PHASES.map((_, at) => (all ? (ops * (phases[at] || 0)) / all : at === OTHER_BEAT ? ops : 0));
+  return FACTS.workColumns.map((_, at) => (all ? (ops * (phases[at] || 0)) / all : at === OTHER_BEAT ? ops : 0));
 }
 
 function added(numbers) {
@@ -54,13 +53,13 @@ export function summedColumns(several) {
   const longest = Math.max(0, ...several.map((columns) => columns.length));
   return Array.from({ length: longest }, (_, at) => {
     const same = several.map((columns) => columns.at(at - longest)).filter(Boolean);
-    return [BEAT_PHASES.map((_, phase) => added(same.map(([ops]) => ops[phase]))), added(same.map(([, copies]) => copies)), same[0][2]];
+    return [FACTS.workColumns.map((_, phase) => added(same.map(([ops]) => ops[phase]))), added(same.map(([, copies]) => copies)), same[0][2]];
   });
 }
 
 // Draws the columns of a device at some height in pixels.
 export function makeBeats(height, attributes) {
-  const paths = [...BEAT_PHASES, "copies"].map((phase) => s("path", { class: `nbtf-beat-${phase}` }));
+  const paths = [...FACTS.workColumns, "copies"].map((phase) => s("path", { class: `nbtf-beat-${phase}` }));
   const root = s("svg", { class: "nbtf-beats", height, "aria-hidden": "true", ...attributes }, ...paths);
   return Object.assign(root, { nbtf: { paths, height } });
 }
@@ -103,7 +102,7 @@ export function makeBeatsLegend() {
   const entry = (kind) => h("span", null, h("span", { class: "nbtf-beats-key", "data-kind": kind, "aria-hidden": "true" }), WORDS.timeline[kind === "copies" ? "copy" : kind]);
   const update = (several) => {
     const all = several.flat();
-    const kinds = BEAT_PHASES.filter((_, at) => all.some(([ops]) => ops[at] > 0));
+    const kinds = FACTS.workColumns.filter((_, at) => all.some(([ops]) => ops[at] > 0));
     if (all.some(([, copies]) => copies > 0)) kinds.push("copies");
     root.hidden = !kinds.length;
     keyed(root, kinds, (kind) => kind, entry, () => {});

@@ -4,11 +4,10 @@
 import { h } from "./dom.js";
 import { setBox } from "./drag_handle.js";
 import { shortInCluster } from "./map_flows.js";
-import { MOST_LANES } from "./timeline.js";
+import { TIMELINE } from "./measures.js";
 import { rowsOf } from "./timeline_groups.js";
 import { WORDS, fill } from "./words.js";
 
-const ROWS_IN_SIGHT = 24; // as many as the kernel sends at once
 const SCROLL_WIDTH = 14; // px
 
 export class LaneScroll {
@@ -19,7 +18,7 @@ export class LaneScroll {
     this.open = new Set([0]); // the numbers of the open groups
     this.rows = rowsOf(scene, this.open);
     this.first = 0;
-    this.scrolls = scene.lanes.length > MOST_LANES;
+    this.scrolls = scene.lanes.length > TIMELINE.mostLanes;
     const onscroll = () => this.show(Math.round(this.node.scrollTop / this.pitch));
     this.node = h("div", { class: "nbtf-time-scroll", role: "group", "aria-label": WORDS.timeline.devices, onscroll }, h("div", null));
     this.node.hidden = !this.scrolls;
@@ -36,7 +35,7 @@ export class LaneScroll {
 
   // The rows in sight; undefined if they do not scroll.
   get inSight() {
-    return this.scrolls ? this.rows.slice(this.first, this.first + ROWS_IN_SIGHT) : undefined;
+    return this.scrolls ? this.rows.slice(this.first, this.first + TIMELINE.rowsInSight) : undefined;
   }
 
   // The elements of devices and groups in the order of the rows.
@@ -46,7 +45,7 @@ export class LaneScroll {
   }
 
   show(first) {
-    this.first = Math.max(0, Math.min(first, this.rows.length - ROWS_IN_SIGHT));
+    this.first = Math.max(0, Math.min(first, this.rows.length - TIMELINE.rowsInSight));
     this.changed();
   }
 
@@ -63,7 +62,7 @@ export class LaneScroll {
     const group = this.scene.groups.find(({ lanes }) => lanes.includes(number));
     if (group && !this.open.has(group.number)) this.toggle(group.number);
     const row = this.rows.findIndex(({ lane }) => lane === number);
-    if (row < this.first || row >= this.first + ROWS_IN_SIGHT) this.show(row - Math.floor(ROWS_IN_SIGHT / 2));
+    if (row < this.first || row >= this.first + TIMELINE.rowsInSight) this.show(row - Math.floor(TIMELINE.rowsInSight / 2));
   }
 
   // Places the bar beside the drawn rows, and the buttons over the names of their groups.

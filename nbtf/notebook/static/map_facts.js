@@ -1,9 +1,7 @@
 // The facts that map_picture.js draws, from a state or from a step of the replay.
 
+import { FACTS } from "./measures.js";
 import { WORDS, parsed } from "./words.js";
-
-const SMALLEST_FLOW = 4096; // bytes of the smallest copy that is drawn
-const MOMENTS = 60; // moments kept of a device's memory, each the highest of its stretch of time
 
 // `scene` is what scene.js returns for `state`.
 export function mapFacts(scene, state) {
@@ -25,7 +23,7 @@ export function mapFacts(scene, state) {
 
 // Whether a copy is folded.
 export function isSmallCopy(nbytes) {
-  return nbytes < SMALLEST_FLOW;
+  return nbytes < FACTS.smallestCopy;
 }
 
 function flowFacts([source, target, copies, nbytes], small) {
@@ -65,7 +63,7 @@ function isElsewhere(scene, device, row, why) {
 }
 
 function highestOf(levels) {
-  const length = Math.ceil(levels.length / MOMENTS);
+  const length = Math.ceil(levels.length / FACTS.points);
   const stretches = [];
   for (let begin = 0; begin < levels.length; begin += length) stretches.push(Math.max(...levels.slice(begin, begin + length)));
   return stretches.length ? [...stretches.slice(0, -1), levels.at(-1)] : [];

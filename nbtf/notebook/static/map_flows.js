@@ -1,13 +1,10 @@
 // Draws copies on a map: arrows and ribbons whose widths show their bytes, all on one scale. Counterpart of
 // stills/device_flows.py.
 
+import { RIBBON } from "./measures.js";
 import { path, rectangle, text, widthOf } from "./picture.js";
 import { sizeWords } from "./time_scale.js";
 import { grouped } from "./words.js";
-
-export const WIDEST = { few: 22, many: 5 }; // width of the largest flow in px, for few and for many rooms
-
-const RIBBON = { thinnest: 1, head: 9, ear: 4, apart: 3, label: 18 };
 
 // The host in the short name of a device, "worker/1"; empty for this computer.
 export function hostOfDevice(name) {

@@ -2,12 +2,10 @@
 
 import { shortInCluster } from "./map_flows.js";
 import { executedOn, mainOp } from "./map_rooms.js";
+import { GRID } from "./measures.js";
 import { rectangle, text } from "./picture.js";
 import { digitsOf, sizeWords } from "./time_scale.js";
 import { WORDS, fill, grouped } from "./words.js";
-
-export const SQUARE = { height: 48, gap: 6, labels: 72, narrowest: 72, square: 60, perRow: 8, ascent: 10, descent: 3 };
-const UNLIKE = 1.5; // multiple of the median from which a device is worth mentioning
 
 // The bytes that each device sent and received, by name.
 export function trafficOf({ cards, flows }) {
@@ -20,18 +18,18 @@ export function trafficOf({ cards, flows }) {
 
 // Equal cells in rows of at most eight, as wide as fits: {corners: the upper left one of each, across, perRow, end: where the
 // last row ends}.
-export function cellsIn(count, x, y, width, narrowest, height = SQUARE.height) {
-  const perRow = Math.max(1, Math.min(SQUARE.perRow, Math.floor((width + SQUARE.gap) / (narrowest + SQUARE.gap))));
-  const across = (width + SQUARE.gap) / perRow - SQUARE.gap;
-  const corner = (at) => [x + (at % perRow) * (across + SQUARE.gap), y + Math.floor(at / perRow) * (height + SQUARE.gap)];
-  const end = y + Math.ceil(count / perRow) * (height + SQUARE.gap) - SQUARE.gap;
+export function cellsIn(count, x, y, width, narrowest, height = GRID.square) {
+  const perRow = Math.max(1, Math.min(GRID.perRow, Math.floor((width + GRID.gap) / (narrowest + GRID.gap))));
+  const across = (width + GRID.gap) / perRow - GRID.gap;
+  const corner = (at) => [x + (at % perRow) * (across + GRID.gap), y + Math.floor(at / perRow) * (height + GRID.gap)];
+  const end = y + Math.ceil(count / perRow) * (height + GRID.gap) - GRID.gap;
   return { corners: Array.from({ length: count }, (_, at) => corner(at)), across, perRow, end };
 }
 
 // [squares in rows, the y coordinate below them].
 export function gridMarks(facts, x, y, width) {
   const { cards } = facts;
-  const { corners, across, perRow, end } = cellsIn(cards.length, x + SQUARE.labels, y, width - SQUARE.labels, SQUARE.square);
+  const { corners, across, perRow, end } = cellsIn(cards.length, x + GRID.labels, y, width - GRID.labels, GRID.narrowest);
   const traffic = trafficOf(facts);
   const most = mostOf(cards, traffic);
   const marks = cards.flatMap((card, at) => {
@@ -61,14 +59,14 @@ export function rowLabels(x, y, label, cards, traffic) {
 
 // A square with its name and bytes, filled relative to the most bytes.
 export function squareOf(card, x, y, width, nbytes, most) {
-  const height = nbytes ? Math.max(1.5, ((SQUARE.height - 1) * nbytes) / most) : 0;
+  const height = nbytes ? Math.max(1.5, ((GRID.square - 1) * nbytes) / most) : 0;
   const edge = card.now ? { stroke: "focus", strokeWidth: 2 } : { stroke: "hair2" };
-  const marks = [rectangle(x + 0.5, y + 0.5, width - 1, SQUARE.height - 1, "paper", { ...edge, radius: 4 })];
-  if (height) marks.push(rectangle(x + 0.5, y + SQUARE.height - 0.5 - height, width - 1, height, "cpyf", { stroke: "cpy", strokeWidth: 0.8, radius: 2 }));
+  const marks = [rectangle(x + 0.5, y + 0.5, width - 1, GRID.square - 1, "paper", { ...edge, radius: 4 })];
+  if (height) marks.push(rectangle(x + 0.5, y + GRID.square - 0.5 - height, width - 1, height, "cpyf", { stroke: "cpy", strokeWidth: 0.8, radius: 2 }));
   const name = card.name.includes(":") ? card.name.slice(card.name.lastIndexOf("/") + 1) : card.name;
   for (const [baseline, words, weight] of [[15, name, 650], [29, card.lost ? WORDS.deviceMap.lost : sizeWords(nbytes), 400]]) {
-    const isOnFill = height > SQUARE.height - baseline + SQUARE.ascent;
-    const halo = !isOnFill && height > SQUARE.height - baseline - SQUARE.descent;
+    const isOnFill = height > GRID.square - baseline + GRID.ascent;
+    const halo = !isOnFill && height > GRID.square - baseline - GRID.descent;
     marks.push(text(x + 8, y + baseline, words, { fill: isOnFill ? "on-cpyf" : card.lost ? "hot" : "ink", size: 11, weight, halo }));
   }
   const title = `${card.name}: ${mainOp(card)?.op ?? "–"}, ${sizeWords(nbytes)}${card.lost ? `, ${WORDS.deviceMap.lost}` : ""}`;
@@ -87,7 +85,7 @@ export function unlikeSentence(facts) {
     const most = Math.max(...figures);
     const middle = medianOf(figures);
     const { name } = facts.cards[figures.indexOf(most)];
-    if (middle && most >= UNLIKE * middle) return fill(severalTimes, { name: shortInCluster(name), n: timesWords(most / middle) });
+    if (middle && most >= GRID.unlike * middle) return fill(severalTimes, { name: shortInCluster(name), n: timesWords(most / middle) });
     if (figures.filter((figure) => figure === 0).length === figures.length - 1) return fill(alone, { name: shortInCluster(name) });
   }
   return "";

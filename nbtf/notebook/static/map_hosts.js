@@ -4,14 +4,14 @@
 // A host that the reader has opened (`facts.open`) shows its cards as rooms: in its row, or below the squares.
 
 import { byHost, flowsBetween, hostOfDevice, sumOf } from "./map_flows.js";
-import { SQUARE, trafficSum, cellsIn, mostOf, rowLabels, squareOf, trafficOf } from "./map_grid.js";
-import { ROOM, roomMarks } from "./map_rooms.js";
+import { cellsIn, mostOf, rowLabels, squareOf, trafficOf, trafficSum } from "./map_grid.js";
+import { roomMarks } from "./map_rooms.js";
+import { GRID, HOSTS, ROOM } from "./measures.js";
 import { path } from "./picture.js";
 import { sizeWords } from "./time_scale.js";
 import { WORDS, fill } from "./words.js";
 
-const HOSTS = { mostRows: 16, gutter: 48, labels: 76, narrowest: 60, narrowestRoom: 96 };
-const FLOW = { lanes: 12, lane: 3, firstLane: 8, widest: 3, head: 5, ear: 3 };
+const NARROWEST_ROOM = 96; // in the row of an open host
 
 // {marks, end, hidden, hosts}: hosts as rows of squares, or as squares; the y coordinate below them; the number of flows between
 // hosts that are not drawn; and the position of each host's square.
@@ -35,17 +35,17 @@ function hostRows(facts, hosts, x, y, width) {
     tops.push(y);
     const name = host || WORDS.deviceMap.here;
     marks.push(...rowLabels(x, y, name, members, traffic));
-    places.set(host, { box: [x - 4, y, HOSTS.labels - 4, SQUARE.height], title: hostTitle(name, members, traffic) });
+    places.set(host, { box: [x - 4, y, HOSTS.labels - 4, GRID.square], title: hostTitle(name, members, traffic) });
     const isOpen = facts.open?.has(host);
-    const sizes = isOpen ? [HOSTS.narrowestRoom, ROOM.compact] : [HOSTS.narrowest, SQUARE.height];
+    const sizes = isOpen ? [NARROWEST_ROOM, ROOM.compact] : [HOSTS.narrowest, GRID.square];
     const { corners, across, end } = cellsIn(members.length, x + HOSTS.labels, y, width - HOSTS.labels, ...sizes);
     members.forEach((card, at) => {
       const nbytes = traffic.get(card.name);
       marks.push(isOpen ? roomOf(card, ...corners[at], across, nbytes / (most || 1)) : squareOf(card, ...corners[at], across, nbytes, most));
     });
-    y = end + SQUARE.gap;
+    y = end + GRID.gap;
   }
-  return { marks, tops, end: y - SQUARE.gap, places };
+  return { marks, tops, end: y - GRID.gap, places };
 }
 
 function roomOf(card, x, y, width, copied) {
@@ -65,7 +65,7 @@ function hostSquares(facts, hosts, x, y, width) {
   const marks = [...hosts].map(([host, members], at) => {
     const name = host || WORDS.deviceMap.here;
     const title = hostTitle(name, members, traffic);
-    places.set(host, { box: [...corners[at], across, SQUARE.height], title });
+    places.set(host, { box: [...corners[at], across, GRID.square], title });
     const now = members.some((card) => card.now);
     const lost = members.every((card) => card.lost);
     const { marks: inside } = squareOf({ name, ops: [], now, lost }, ...corners[at], across, trafficSum(members, traffic), most);
@@ -73,7 +73,7 @@ function hostSquares(facts, hosts, x, y, width) {
   });
   const open = new Map([...hosts].filter(([host]) => facts.open?.has(host)));
   if (!open.size) return { marks, end, hidden: 0, hosts: places };
-  const below = hostRows({ ...facts, cards: [...open.values()].flat() }, open, x, end + 2 * SQUARE.gap, width);
+  const below = hostRows({ ...facts, cards: [...open.values()].flat() }, open, x, end + 2 * GRID.gap, width);
   return { marks: [...marks, ...below.marks], end: below.end, hidden: 0, hosts: places };
 }
 
@@ -106,7 +106,7 @@ function flowsOfHosts(pairs, hosts, tops, right) {
   const laneOf = new Map();
   for (const pair of pairs) {
     let lane = lanes.findIndex((members) => members.every((other) => pair.first >= other.second || other.first >= pair.second));
-    if (lane < 0 && lanes.length < FLOW.lanes) lane = lanes.push([]) - 1;
+    if (lane < 0 && lanes.length < HOSTS.lanes) lane = lanes.push([]) - 1;
     if (lane < 0) continue;
     lanes[lane].push(pair);
     laneOf.set(pair, lane);
@@ -114,8 +114,8 @@ function flowsOfHosts(pairs, hosts, tops, right) {
   const most = Math.max(0, ...pairs.map(({ onwards, back }) => onwards + back));
   const ends = endsOfFlows(laneOf, tops);
   const marks = [...laneOf].map(([pair, lane]) => {
-    const x = right - FLOW.firstLane - FLOW.lane * lane;
-    const width = Math.max(1, (FLOW.widest * (pair.onwards + pair.back)) / most);
+    const x = right - HOSTS.firstLane - HOSTS.lane * lane;
+    const width = Math.max(1, (HOSTS.widest * (pair.onwards + pair.back)) / most);
     const [first, second] = [ends.get(pair).get(pair.first), ends.get(pair).get(pair.second)];
     const way = path([[right, first], [x, first], [x, second], [right, second]], { stroke: "cpy", strokeWidth: width });
     const heads = [[second, pair.onwards], [first, pair.back]].filter(([, nbytes]) => nbytes).map(([end]) => headOfFlow(right, end));
@@ -131,13 +131,13 @@ function endsOfFlows(laneOf, tops) {
     const here = [...laneOf.keys()].filter(({ first, second }) => first === host || second === host);
     const rank = (pair) => (pair.second === host ? [0, -laneOf.get(pair)] : [1, laneOf.get(pair)]);
     here.sort((a, b) => rank(a)[0] - rank(b)[0] || rank(a)[1] - rank(b)[1]);
-    here.forEach((pair, at) => ends.get(pair).set(host, top + (SQUARE.height * (at + 1)) / (here.length + 1)));
+    here.forEach((pair, at) => ends.get(pair).set(host, top + (GRID.square * (at + 1)) / (here.length + 1)));
   });
   return ends;
 }
 
 function headOfFlow(x, y) {
-  return path([[x - FLOW.head, y - FLOW.ear], [x, y], [x - FLOW.head, y + FLOW.ear]], { fill: "cpy", closed: true });
+  return path([[x - HOSTS.head, y - HOSTS.ear], [x, y], [x - HOSTS.head, y + HOSTS.ear]], { fill: "cpy", closed: true });
 }
 
 function flowTitle(pair, hosts) {

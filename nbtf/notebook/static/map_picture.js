@@ -8,20 +8,21 @@
 
 import { drawnWay, stepsOf } from "./decision.js";
 import { flowed } from "./flow.js";
-import { WIDEST, flowsBetween, hostArrows, hostFlow, laidOut, ribbonMarks, shortInCluster, sumOf } from "./map_flows.js";
-import { SQUARE, cellsIn, gridMarks, mostOf, trafficOf, unlikeSentence } from "./map_grid.js";
+import { flowsBetween, hostArrows, hostFlow, laidOut, ribbonMarks, shortInCluster, sumOf } from "./map_flows.js";
+import { cellsIn, gridMarks, mostOf, trafficOf, unlikeSentence } from "./map_grid.js";
 import { betweenHosts, clusterMarks } from "./map_hosts.js";
-import { ROOM, hostMarks, mainOp, reasonWords, roomMarks } from "./map_rooms.js";
+import { hostMarks, mainOp, reasonWords, roomMarks } from "./map_rooms.js";
+import { GRID, MAP, RIBBON, ROOM } from "./measures.js";
 import { line, rectangle, text, widthOfText } from "./picture.js";
 import { sizeWords } from "./time_scale.js";
 import { WORDS, fill, grouped } from "./words.js";
 
-const MAP = { margin: 16, gap: 12, few: 6, many: 8, most: 16, room: 150, compactRoom: 84, belowHost: 56, narrowest: 288, edge: 1, descent: 6, titled: 64 };
+const INSIDE = { edge: 1, descent: 6 }; // px around a picture that is part of a view
 
 // The picture, with the position of each device's room: {width, height, title, marks, rooms: Map of name to [x, y, width, height]}.
 export function mapPicture(facts, width, isInside = false) {
-  const left = isInside ? MAP.edge : MAP.margin;
-  const map = { facts, width: isInside ? width : Math.max(width, MAP.narrowest), left, marks: [], y: MAP.edge, rooms: new Map() };
+  const left = isInside ? INSIDE.edge : MAP.margin;
+  const map = { facts, width: isInside ? width : Math.max(width, MAP.narrowest), left, marks: [], y: INSIDE.edge, rooms: new Map() };
   map.right = map.width - left;
   if (!isInside) addMapHead(map);
   const count = facts.cards.length;
@@ -34,7 +35,7 @@ export function mapPicture(facts, width, isInside = false) {
   else if (count <= MAP.most) addRows(map);
   else addGrid(map);
   addMapFoot(map);
-  const height = Math.round(map.y + Math.max(left, MAP.descent));
+  const height = Math.round(map.y + Math.max(left, INSIDE.descent));
   const edge = rectangle(0.5, 0.5, map.width - 1, height - 1, "", { stroke: "hair", radius: 8 });
   const marks = isInside ? map.marks : [edge, ...map.marks];
   return { width: map.width, height, title: mapTitle(facts), marks, rooms: map.rooms, hosts: map.hosts ?? new Map() };
@@ -95,7 +96,7 @@ function addRooms(map, room, isCompact) {
   const height = isCompact ? ROOM.compact : ROOM.tall;
   const sides = new Map([...begins].map(([name, x]) => [name, [x, x + room]]));
   const flows = flowsBetween(facts).filter((flow) => sides.has(flow.source) && sides.has(flow.target));
-  const widest = isCompact ? WIDEST.many : WIDEST.few;
+  const widest = isCompact ? RIBBON.widestOfMany : RIBBON.widest;
   const { ribbons, bottom } = laidOut(flows, sides, top + height, widestBetween(facts, widest), !isCompact);
   const scale = pxPerByte(facts, widest, ribbons);
   if (facts.hosts.length) for (const card of facts.cards) addHostFlows(map, card, begins.get(card.name), room, top, scale, isCompact);
@@ -112,7 +113,7 @@ function addRows(map) {
   const { facts } = map;
   map.isSummed = true;
   for (const host of facts.hosts) addHost(map, host);
-  const { corners, across, end } = cellsIn(facts.cards.length, map.left, map.y, map.right - map.left, SQUARE.narrowest, ROOM.compact);
+  const { corners, across, end } = cellsIn(facts.cards.length, map.left, map.y, map.right - map.left, GRID.room, ROOM.compact);
   const traffic = trafficOf(facts);
   const most = Math.max(1, mostOf(facts.cards, traffic));
   facts.cards.forEach((card, at) => {

@@ -1,13 +1,10 @@
 // Draws a device as a room: what ran there and why, and how full it is. Counterpart of stills/device_rooms.py.
 
 import { linesOf } from "./flow.js";
+import { ROOM } from "./measures.js";
 import { beginOfText, fitted, path, rectangle, text, widthOf, widthOfText } from "./picture.js";
 import { digitsOf, sizeWords } from "./time_scale.js";
 import { WORDS, fill, grouped, translated } from "./words.js";
-
-const COLUMN = 6; // width of the bytes in and out of a compact room
-
-export const ROOM = { tall: 138, compact: 106, host: 44, inside: 12, curve: 14, bar: 5, least: 1.5 }; // heights, in px
 
 // The op that labels a room: that of the displayed step, otherwise one that requested another device, otherwise the one with the
 // most time.
@@ -45,7 +42,7 @@ export function roomMarks(device, x, y, width, isCompact, copied = null) {
   const said = WORDS.deviceMap;
   const height = isCompact ? ROOM.compact : ROOM.tall;
   const padding = isCompact ? 8 : ROOM.inside;
-  const [begin, right] = [x + padding, x + width - padding - (copied === null ? 0 : COLUMN)];
+  const [begin, right] = [x + padding, x + width - padding - (copied === null ? 0 : ROOM.column)];
   const op = mainOp(device);
   const asked = !op || op.asked;
   const name = text(begin, y + 20, device.name, { size: 13, weight: 650 });
@@ -53,7 +50,7 @@ export function roomMarks(device, x, y, width, isCompact, copied = null) {
   const marks = [rectangle(x + 0.5, y + 0.5, width - 1, height - 1, "paper", { ...edge, radius: 8 }), name];
   if (copied) {
     const high = Math.max(ROOM.least, (height - 16) * copied);
-    marks.push(rectangle(x + width - 6 - COLUMN, y + height - 8 - high, COLUMN, high, "cpyf", { stroke: "cpy", strokeWidth: 0.8, radius: 1 }));
+    marks.push(rectangle(x + width - 6 - ROOM.column, y + height - 8 - high, ROOM.column, high, "cpyf", { stroke: "cpy", strokeWidth: 0.8, radius: 1 }));
   }
   const corner = device.now ? [said.now, { fill: "focus", weight: 650 }] : [opsInWords(executedOn(device)), { fill: "soft" }];
   const count = text(right, y + 20, corner[0], { size: 11, anchor: "end", ...corner[1] });

@@ -1,8 +1,9 @@
 // Draws the memory of a whole history that is too long to draw piece by piece, and the window of which the page has every piece.
 
+import { PLANE } from "./measures.js";
 import { decoded } from "./packed_numbers.js";
 import { line, rectangle, text, widthOfText } from "./picture.js";
-import { PLANE, SMALL } from "./plane_chunks.js";
+import { SMALL } from "./plane_chunks.js";
 import { roundedUp } from "./plane_picture.js";
 import { stackedAreas } from "./stack_picture.js";
 import { sizeInWords } from "./sizes.js";
@@ -13,7 +14,7 @@ const WHOLE_TOP = 34;
 
 export function overviewPicture(history, asked) {
   const { overview: { steps, window: [first, end], columns }, groups } = history;
-  const width = Math.max(asked, PLANE.least);
+  const width = Math.max(asked, PLANE.leastWidth);
   const [left, right, bottom] = [PLANE.left, width - PLANE.margin, WHOLE_TOP + WHOLE_HEIGHT];
   const levels = columnLevels(history);
   const sums = levels[0].map((_, at) => levels.reduce((sum, level) => sum + level[at], 0));

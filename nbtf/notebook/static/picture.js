@@ -10,14 +10,11 @@
 // and a picture is {width, height, title, marks}. A mark's `data` becomes data-* attributes of its element.
 
 import { attr, newName, s } from "./dom.js";
-import { LETTERS, OTHER_LETTER, WIDE_LETTERS } from "./letters.js";
+import { BOLD_LETTERS, LETTERS, MONO_LETTER, OTHER_LETTER, WIDE_LETTERS } from "./letters.js";
+import { FILLS, LOOK } from "./measures.js";
 
-const SANS = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif";
-const HEAD = 6;
 const DIMMED = 0.2;
 const MOST_MARKS = 2000; // up to which each mark has an element of its own
-const MONO_LETTER = 0.6;
-const BOLD_LETTERS = 1.05;
 
 const DRAWN = new WeakMap(); // svg -> its marks, with their elements
 
@@ -78,12 +75,12 @@ export function dimmed(mark) {
 
 // The token of text on a fill.
 export function textOn(fill) {
-  return ["fwd", "bwd", "upd", "wgt", "py", "tmp", "mov", "wait", "cpyf"].includes(fill) ? `on-${fill}` : "ink";
+  return FILLS.fillNames.includes(fill) ? `on-${fill}` : "ink";
 }
 
 // An empty drawing for `drawPicture`. Screen readers skip marks; the surrounding element describes them.
 export function drawing() {
-  return s("svg", { class: "nbtf-picture", "aria-hidden": "true", "font-family": SANS, "data-hatch": newName() });
+  return s("svg", { class: "nbtf-picture", "aria-hidden": "true", "font-family": LOOK.sans, "data-hatch": newName() });
 }
 
 // Draws a picture into `drawing`; a `clear` one lies on top of another. Marks that were already in the picture keep their
@@ -154,7 +151,7 @@ function lineElements(mark, hatch) {
 
 function headOf({ x1, y1, x2, y2, stroke, opacity }) {
   const angle = Math.atan2(y2 - y1, x2 - x1);
-  const side = (turn) => [x2 - HEAD * Math.cos(angle + turn), y2 - HEAD * Math.sin(angle + turn)];
+  const side = (turn) => [x2 - LOOK.head * Math.cos(angle + turn), y2 - LOOK.head * Math.sin(angle + turn)];
   return path([[x2, y2], side(-Math.PI / 7), side(Math.PI / 7)], { fill: stroke, opacity, closed: true });
 }
 

@@ -1,11 +1,10 @@
 // The horizontal axis of the steps of a device's memory. Counterpart of stills/memory_axis.py.
 
+import { FILLS, PLANE } from "./measures.js";
 import { allPieces } from "./memory_pieces.js";
 import { line, rectangle, text, fitted, widthOf } from "./picture.js";
 import { WORDS } from "./words.js";
 
-const REFUSAL_WIDTH = 112;
-const PHASE_FILLS = { forward: "fwd", backward: "bwd", update: "upd", input: "py" };
 const MOST_AXES = 4;
 
 // The axis of a whole history at some width, kept for the next picture.
@@ -25,7 +24,7 @@ class StepColumns {
     const { steps, refusals } = history;
     const refused = new Set(refusals.map(({ step }) => step));
     const firsts = firstsOf(history, least, [...refused, ...[...refused].map((step) => step + 1), ...shown]);
-    const share = Math.min((REFUSAL_WIDTH * refused.size) / (right - left), 0.5);
+    const share = Math.min((PLANE.refusal * refused.size) / (right - left), 0.5);
     const ordinary = Math.max(firsts.length - refused.size, 1);
     const weights = firsts.map((step) => (refused.has(step) ? share / refused.size : (1 - share) / ordinary));
     const scale = (right - left) / weights.reduce((sum, weight) => sum + weight, 0);
@@ -123,7 +122,7 @@ class StepColumns {
     const [begin, end] = [this.x(first), this.x(last)];
     if (phase) {
       const words = WORDS.timeline[phase];
-      const bar = rectangle(begin + 0.5, y + 3, end - begin - 1, 4, PHASE_FILLS[phase] ?? "tmp", { radius: 2 });
+      const bar = rectangle(begin + 0.5, y + 3, end - begin - 1, 4, FILLS.ofPhase[phase] ?? "tmp", { radius: 2 });
       const fits = widthOf(words, 11) <= end - begin - 4;
       return fits ? [bar, text((begin + end) / 2, y + 20, words, { fill: "soft", size: 11, anchor: "middle" })] : [bar];
     }

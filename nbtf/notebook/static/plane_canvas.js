@@ -1,9 +1,10 @@
 // The canvas below a plane, on which the bands of a snapshot are painted in the colours of the page's theme.
 
 import { attr, h } from "./dom.js";
+import { FILLS } from "./measures.js";
 import { rasterPixels } from "./plane_raster.js";
 
-const PAINTS = ["fwd", "bwd", "upd", "wgt", "py", "tmp", "cpyf", "paper", "line"];
+const PAINTS = [...FILLS.fillNames, "paper", "line"];
 const MOST_SCALE = 2;
 
 export class PlaneCanvas {

@@ -1,14 +1,13 @@
 // Draws a device's memory after a step: its chunks by address. Counterpart of stills/memory_chunks.py.
 
+import { PLANE } from "./measures.js";
 import { chunksAt, momentOf } from "./memory_pieces.js";
 import { beginOfText, fitted, rectangle, text } from "./picture.js";
 import { sizeInWords } from "./sizes.js";
 import { WORDS, fill, grouped } from "./words.js";
 
-export const PLANE = { least: 560, narrowest: 220, height: 330, curve: 40, side: 176, bar: 46, left: 66, margin: 16, widest: "1021.5 MiB" };
 const MOST_KEPT = 20000;
 const PATH = /[/.](?=[\p{L}_])| · /gu; // separators of a path such as `model.layers[0].kernel`
-export const PALE = 0.35; // opacity of the bytes that the allocator adds to a request
 export const SMALL = { fill: "soft", size: 11 };
 
 // Every chunk of a step in sight, with the names that fit.
@@ -71,7 +70,7 @@ function drawnPiece(layout, chunk) {
   const token = piece.group.fill;
   const title = `${aboutPiece(piece)}: ${grouped(piece.size)} B`;
   const marks = [rectangle(layout.side, top, PLANE.bar, low - top, "paper", { title, data: dataOf(chunk) })];
-  if (isPale(layout, piece) && middle > top) marks.push(rectangle(layout.side, top, PLANE.bar, middle - top, token, { opacity: PALE }));
+  if (isPale(layout, piece) && middle > top) marks.push(rectangle(layout.side, top, PLANE.bar, middle - top, token, { opacity: PLANE.pale }));
   const gap = low - middle > 2 ? 0.4 : 0;
   marks.push(rectangle(layout.side, middle + gap, PLANE.bar, low - middle - 2 * gap, token));
   return { marks, label: [(middle + low) / 2, low - middle, piece.title, sizeInWords(piece.requested), "ink"] };

@@ -1,21 +1,24 @@
 // Draws what holds a device's memory and why a request failed, mark by mark as stills/memory_plane.py does.
 
+import { PLANE } from "./measures.js";
 import { line, path, rectangle, text, textOn, widthOf, widthOfText } from "./picture.js";
 import { flowed, linesOf } from "./flow.js";
 import { allPieces, chunksAt, momentOf, pieceObject } from "./memory_pieces.js";
 import { wholeAxis } from "./plane_axis.js";
-import { PALE, PLANE, SMALL, aboutPiece, bandSides, crossSection, freeInWords, isPale, rasterOfChunks, shortened } from "./plane_chunks.js";
+import { SMALL, aboutPiece, bandSides, crossSection, freeInWords, isPale, rasterOfChunks, shortened } from "./plane_chunks.js";
 import { sizeInWords } from "./sizes.js";
+import { halfEven } from "./time_scale.js";
 import { WORDS, fill } from "./words.js";
 
+const NARROWEST_PLANE = 220; // px
 const MOST_NAMES = 150; // of bands in a raster: each text costs the browser a tenth of a millisecond
 
 // The layout of a picture of some width; the same for all steps. A narrow place has no column of names at the side: its figures
 // are above the curve.
 export function planeLayout(history, asked, view = null) {
   const words = WORDS.memoryPicture;
-  const isNarrow = asked < PLANE.least;
-  const width = Math.max(asked, isNarrow ? PLANE.narrowest : PLANE.least);
+  const isNarrow = asked < PLANE.leastWidth;
+  const width = Math.max(asked, isNarrow ? NARROWEST_PLANE : PLANE.leastWidth);
   const counted = { ...numberOf(history, history.steps - 1), pieces: history.count };
   const widest = [fill(words.holes, { size: PLANE.widest, largest: PLANE.widest }), fill(words.counted, counted)];
   const side = width - PLANE.margin - (isNarrow ? PLANE.bar : Math.max(PLANE.side, ...widest.map((one) => widthOf(one, 11, 600))));
@@ -40,7 +43,7 @@ export function planeLayout(history, asked, view = null) {
   layout.plane = [...frameOf(layout), ...bands, ...axis.spans(history.spans, layout.bottom)];
   layout.refused = history.refusals.slice(-4).filter(({ step }) => axis.shows(step)).flatMap((each) => refusalOf(layout, each));
   layout.foot = planeFoot(layout);
-  layout.height = roundedHalfEven(layout.foot.y + PLANE.margin);
+  layout.height = halfEven(layout.foot.y + PLANE.margin);
   return layout;
 }
 
@@ -145,7 +148,7 @@ function bandOf(layout, piece) {
   const sizes = { asked: sizeInWords(piece.requested), charged: sizeInWords(piece.size) };
   const title = fill(WORDS.memoryPicture.bandTitle, { name: aboutPiece(piece), ...sizes });
   const marks = [rectangle(x, top, width, low - top, "paper", { title })];
-  if (isPale(layout, piece) && middle > top) marks.push(rectangle(x, top, width, middle - top, token, { opacity: PALE }));
+  if (isPale(layout, piece) && middle > top) marks.push(rectangle(x, top, width, middle - top, token, { opacity: PLANE.pale }));
   marks.push(rectangle(x, middle, width, low - middle, token, { radius: width > 6 ? 2 : 0 }));
   return [...marks, ...nameOf(piece, begin, end, middle, low)];
 }
@@ -274,7 +277,7 @@ function planeFoot(layout) {
   const marks = [];
   let [x, y] = [PLANE.left, bottom + 40];
   const pale = drawn?.find((piece) => isPale(layout, piece));
-  const beyond = pale ? [{ name: words.beyond, fill: pale.group.fill, look: { opacity: PALE } }] : [];
+  const beyond = pale ? [{ name: words.beyond, fill: pale.group.fill, look: { opacity: PLANE.pale } }] : [];
   for (const { name, fill: token, look } of [...groups, ...beyond, { name: words.free, fill: "hatch", look: { stroke: "line" } }]) {
     const width = widthOf(name, 11);
     if (x + 15 + width > end) [x, y] = [PLANE.left, y + 18];
@@ -316,9 +319,4 @@ export function roundedUp(size) {
   const bits = size > 1 ? Math.floor(Math.log2(size - 1)) + 1 : 0;
   const unit = 2 ** Math.max(bits - 3, 2);
   return Math.ceil(size / unit) * unit;
-}
-
-function roundedHalfEven(number) {
-  const low = Math.floor(number);
-  return number - low === 0.5 ? low + (low % 2) : Math.round(number);
 }

@@ -1,22 +1,19 @@
 // Draws how much memory each group holds over time, mark by mark as stills/memory_stack.py does, and the current step.
 
 import { flowed } from "./flow.js";
+import { PLANE, STACK } from "./measures.js";
 import { fitted, line, path, rectangle, text, widthOfText } from "./picture.js";
 import { groupLevels } from "./memory_pieces.js";
 import { wholeAxis } from "./plane_axis.js";
-import { PLANE, SMALL } from "./plane_chunks.js";
+import { SMALL } from "./plane_chunks.js";
 import { roundedUp, scrubberAt } from "./plane_picture.js";
 import { sizeInWords } from "./sizes.js";
 import { WORDS, fill } from "./words.js";
 
-const STACK_HEIGHT = 240;
-const STACK_SIDE = 198;
 const STACK_HEAD = 28; // baseline of the title
-const STACK_TOP = 60; // of the areas below a title of one line
 const STACK_LEAST = 480;
 const STACK_NARROWEST = 220;
 const STACK_ROW = 22;
-const LONGEST_NAME = 190; // px
 
 // The layout of a picture of some width; the same for all steps. In a narrow place, the list is below the areas.
 export function stackLayout(history, asked, view = null) {
@@ -25,17 +22,17 @@ export function stackLayout(history, asked, view = null) {
   const totals = groupLevels(history);
   const used = history.inUse[history.peak];
   const rows = compositionAt(history.groups, totals, history.peak, used);
-  const side = Math.max(STACK_SIDE, ...rows.map(({ name, figure }) => 46 + widthOfText(name) + widthOfText(figure)));
+  const side = Math.max(STACK.side, ...rows.map(({ name, figure }) => 46 + widthOfText(name) + widthOfText(figure)));
   const right = width - PLANE.margin - (isNarrow ? 0 : side);
   const high = roundedUp(Math.max(used, 1));
-  const whole = wholeAxis(history, PLANE.left, right, high / STACK_HEIGHT, [history.peak]);
+  const whole = wholeAxis(history, PLANE.left, right, high / STACK.height, [history.peak]);
   const axis = view ? whole.zoomed(view.from, view.to) : whole;
   const title = text(0, 0, fill(WORDS.memoryPicture.whoOverTime, { name: history.name }), { size: 15, weight: 650 });
   const [head, headEnd] = flowed([title], PLANE.margin, width - PLANE.margin, STACK_HEAD);
-  const top = headEnd + STACK_TOP - STACK_HEAD;
-  const y = (size) => top + STACK_HEIGHT * (1 - size / high);
+  const top = headEnd + STACK.top - STACK_HEAD;
+  const y = (size) => top + STACK.height * (1 - size / high);
   const lineEnd = (step) => y(history.inUse[step]); // a line over the areas would hide a peak of one step
-  const [bottom, below] = [top + STACK_HEIGHT, top + STACK_HEIGHT + 36];
+  const [bottom, below] = [top + STACK.height, top + STACK.height + 36];
   const list = isNarrow ? { x: PLANE.left, y: below + 14 } : { x: right + 20, y: top + 6 };
   const height = isNarrow ? list.y + STACK_ROW * rows.length + PLANE.margin : below;
   return { history, totals, rows, width, right, high, axis, y, lineEnd, head, top, curveTop: top - 8, bottom, height, side: width, list };
@@ -62,7 +59,7 @@ export function stackMoment(layout, step) {
 
 function stackScale({ top, high, right }) {
   return [0, 1, 2, 3, 4].flatMap((quarter) => {
-    const [y, size] = [top + (STACK_HEIGHT * (4 - quarter)) / 4, Math.floor((high * quarter) / 4)];
+    const [y, size] = [top + (STACK.height * (4 - quarter)) / 4, Math.floor((high * quarter) / 4)];
     return [line(PLANE.left, y, right, y), text(PLANE.left - 8, y + 4, size ? sizeInWords(size) : "0 B", { ...SMALL, anchor: "end" })];
   });
 }
@@ -95,7 +92,7 @@ export function stackedAreas(groups, levels, sides, y) {
 function compositionAt(groups, totals, step, used) {
   const row = (token, name, size) => ({ token, name, figure: text(0, 0, size ? sizeInWords(size) : "0 B", { weight: 600, anchor: "end" }) });
   const held = [...groups].reverse().filter((group) => totals.get(group)[step]);
-  const rows = held.map((group) => row(group.fill, text(0, 0, fitted(group.name, LONGEST_NAME)), totals.get(group)[step]));
+  const rows = held.map((group) => row(group.fill, text(0, 0, fitted(group.name, STACK.longestName)), totals.get(group)[step]));
   return [...rows, row("", text(0, 0, WORDS.memoryPicture.inUse, { weight: 650 }), used)];
 }
 

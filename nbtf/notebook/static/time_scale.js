@@ -2,9 +2,6 @@
 
 import { grouped } from "./words.js";
 
-export const MOST_BUSY_COLUMNS = 640; // of all lanes of a still picture together
-export const MOST_SHOWN_COLUMNS = 16000; // of all lanes in sight, at the resolution of most screens
-
 // Maps the times of a window to px: the px of its beginning and of its end.
 export function timeScale(begin, end, from, to) {
   const seconds = to - from;
@@ -74,8 +71,8 @@ function boxesOf(busy, scale, y, height, step, tokens, least) {
   return [...sides].map(([fill, all]) => ({ mark: "boxes", sides: all, fill }));
 }
 
-// Rounds as Python does.
-function halfEven(number) {
+// Rounds as Python does: halves to the even neighbour.
+export function halfEven(number) {
   const rounded = Math.round(number);
   return Math.abs(number % 1) === 0.5 && rounded % 2 ? rounded - 1 : rounded;
 }

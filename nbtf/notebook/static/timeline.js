@@ -2,8 +2,9 @@
 
 import { flowed } from "./flow.js";
 import { shortInCluster } from "./map_flows.js";
+import { TIMELINE } from "./measures.js";
 import { beginOfText, dimmed, line, path, rectangle, text, widthOf, widthOfText } from "./picture.js";
-import { MOST_BUSY_COLUMNS, MOST_SHOWN_COLUMNS, durationWords, sizeWords, stack, timeScale } from "./time_scale.js";
+import { durationWords, sizeWords, stack, timeScale } from "./time_scale.js";
 import { copyMarks, copySentence, densityWidth, groupMarks, laneIn, opMarks } from "./timeline_lanes.js";
 import { groupRowMarks, meanMarks } from "./timeline_groups.js";
 import { BUSY_TOKENS, COPY_TOKEN, addGroup, groupsOf } from "./timeline_index.js";
@@ -11,17 +12,8 @@ import { copyShare, factOf, opShare, toWhole } from "./timeline_scene.js";
 import { shareOf } from "./timeline_sums.js";
 import { fill, grouped } from "./words.js";
 
-const MARGIN = 16;
-const LABELS = 126;
-const LANE_HEIGHT = 44;
-const BELOW_LANE = 26;
-const HOST_HEIGHT = 20;
-const BELOW_HOST = 22;
-const OVERVIEW_HEIGHT = 44;
-export const MOST_LANES = 16;
+const MOST_SHOWN_COLUMNS = 16000; // of all lanes in sight, at the resolution of most screens
 const COMPACT = { height: 22, below: 8 };
-const TRACES_HEIGHT = 22;
-const MOST_REASONS = 3; // repeated traces that the foot explains
 const LEAST_WIDTH = 256;
 const OVERVIEWS = new WeakMap(); // scene -> {key, marks}: the overview changes only with the width and the search
 
@@ -30,14 +22,14 @@ const OVERVIEWS = new WeakMap(); // scene -> {key, marks}: the overview changes 
 // search: everything else is dimmed. `rows` are the devices and groups in sight (see rowsOf), if there are so many devices that
 // they scroll; the default are the first devices, as in a still picture. `fine` draws more columns than that has.
 export function timeline(scene, { from, to, chosen, found, rows: scrolled, fine }, width, words) {
-  const sheet = { scene, found, words, scrolled, most: fine ? MOST_SHOWN_COLUMNS : MOST_BUSY_COLUMNS, width: Math.max(width, LEAST_WIDTH), marks: [], y: 0, dense: 0, chosen: chosen || scene.longest };
-  sheet.right = sheet.width - MARGIN;
+  const sheet = { scene, found, words, scrolled, most: fine ? MOST_SHOWN_COLUMNS : TIMELINE.mostColumns, width: Math.max(width, LEAST_WIDTH), marks: [], y: 0, dense: 0, chosen: chosen || scene.longest };
+  sheet.right = sheet.width - TIMELINE.margin;
   sheet.clock = words[scene.clock];
   const window = { from, to };
-  sheet.drawn = scrolled ? scrolled.map(({ lane, group, isOpen }) => (group === undefined ? scene.lanes[lane] : { ...scene.groups[group], isOpen })) : scene.lanes.slice(0, MOST_LANES);
+  sheet.drawn = scrolled ? scrolled.map(({ lane, group, isOpen }) => (group === undefined ? scene.lanes[lane] : { ...scene.groups[group], isOpen })) : scene.lanes.slice(0, TIMELINE.mostLanes);
   sheet.labels = sheet.drawn.map((row) => (row.isGroup ? groupLabels(sheet, row) : laneLabels(sheet, laneIn(scene, row, window), window)));
   const texts = [...sheet.labels.flat(), ...overviewLabels(sheet)];
-  const begin = Math.max(LABELS, ...texts.map((label) => MARGIN + widthOfText(label) + 12));
+  const begin = Math.max(TIMELINE.labels, ...texts.map((label) => TIMELINE.margin + widthOfText(label) + 12));
   sheet.whole = timeScale(begin, sheet.right, 0, scene.seconds);
   sheet.scale = timeScale(begin, sheet.right, from, to);
   addHead(sheet);
@@ -45,7 +37,7 @@ export function timeline(scene, { from, to, chosen, found, rows: scrolled, fine 
   const rows = addBody(sheet);
   const foot = sheet.y;
   addFoot(sheet);
-  const height = Math.round(sheet.y + MARGIN);
+  const height = Math.round(sheet.y + TIMELINE.margin);
   const frame = rectangle(0.5, 0.5, sheet.width - 1, height - 1, "", { stroke: "hair", radius: 8 });
   const parts = { overview, rows, lanes: rows.filter((row) => !row.isGroup), scale: sheet.scale, whole: sheet.whole, dense: sheet.dense, foot: [foot, height - foot] };
   return { width: sheet.width, height, title: aboutScene(sheet), marks: [frame, ...sheet.marks], parts };
@@ -60,7 +52,7 @@ function aboutScene({ scene, words, clock, labels, drawn }) {
 
 function addHead(sheet) {
   const { scene, words, right, marks } = sheet;
-  const title = text(MARGIN, 28, words.title, { size: 15, weight: 650 });
+  const title = text(TIMELINE.margin, 28, words.title, { size: 15, weight: 650 });
   const begin = title.x + widthOfText(title) + 12;
   const state = text(begin + 17, 27, words.ended, { fill: "soft", size: 11, weight: 600 });
   const pill = rectangle(begin, 14, widthOfText(state) + 25, 18, "", { stroke: "line", radius: 9 });
@@ -76,7 +68,7 @@ function addHead(sheet) {
   if (honestX + widthOf(honest, 12) + 20 + needed <= right) return addKeys(sheet, right - needed, keys);
   if (!fits) addFlow(sheet, [text(0, 0, honest, { fill: "soft" })]);
   sheet.y += 20;
-  addKeys(sheet, MARGIN, keys);
+  addKeys(sheet, TIMELINE.margin, keys);
 }
 
 function addKeys(sheet, begin, keys) {
@@ -85,7 +77,7 @@ function addKeys(sheet, begin, keys) {
     const label = () => text(x + 15, sheet.y - 1, name, { fill: "soft", size: 11 });
     if (x + 15 + widthOfText(label()) > sheet.right + 0.5) {
       sheet.y += 18;
-      x = MARGIN;
+      x = TIMELINE.margin;
     }
     const edge = { stroke: token === "cpyf" ? "cpy" : "", strokeWidth: 0.8, radius: 2 };
     sheet.marks.push(rectangle(x, sheet.y - 10, 10, 10, token, edge), label());
@@ -97,21 +89,21 @@ function addKeys(sheet, begin, keys) {
 
 function overviewLabels({ scene, words, clock }) {
   const span = fill(words.span, { seconds: durationWords(scene.seconds), clock });
-  return [text(MARGIN, 0, words.whole, { fill: "soft", size: 11 }), text(MARGIN, 0, span, { size: 11, weight: 600 })];
+  return [text(TIMELINE.margin, 0, words.whole, { fill: "soft", size: 11 }), text(TIMELINE.margin, 0, span, { size: 11, weight: 600 })];
 }
 
 function addOverview(sheet) {
   const { whole, marks, scene, found } = sheet;
   const top = sheet.y + 18;
-  marks.push(rectangle(whole.begin, top, whole.width, OVERVIEW_HEIGHT, "tint", { radius: 4 }));
+  marks.push(rectangle(whole.begin, top, whole.width, TIMELINE.overview, "tint", { radius: 4 }));
   const key = `${whole.begin} ${whole.end} ${top}`;
   const kept = OVERVIEWS.get(scene);
   if (kept?.key !== key || kept.found !== found) OVERVIEWS.set(scene, { key, found, marks: overviewMarks(sheet, top) });
   marks.push(...OVERVIEWS.get(scene).marks);
   const [first, second] = overviewLabels(sheet);
   marks.push({ ...first, y: top + 19 }, { ...second, y: top + 34 });
-  sheet.y = top + OVERVIEW_HEIGHT;
-  return { y: top, height: OVERVIEW_HEIGHT };
+  sheet.y = top + TIMELINE.overview;
+  return { y: top, height: TIMELINE.overview };
 }
 
 function overviewMarks({ scene, whole, found, scrolled }, top) {
@@ -123,16 +115,16 @@ function overviewMarks({ scene, whole, found, scrolled }, top) {
 // The GPUs on average, the hosts if there are none: more lanes than px have no row each.
 function overviewMean(scene, whole, top) {
   const cards = scene.lanes.filter((lane) => !lane.host && !lane.program);
-  const place = { y: top + 4, height: OVERVIEW_HEIGHT - 8, step: 1 };
+  const place = { y: top + 4, height: TIMELINE.overview - 8, step: 1 };
   return meanMarks(scene, cards.length ? cards : scene.lanes, whole, place, scene.mean && [scene.mean]);
 }
 
 function busyMarks(scene, whole, top) {
-  const drawn = scene.lanes.slice(0, MOST_LANES);
+  const drawn = scene.lanes.slice(0, TIMELINE.mostLanes);
   const cards = drawn.filter((lane) => !lane.host);
   const rows = cards.length ? cards : drawn;
-  const step = Math.max(2, densityWidth(scene, scene.lanes, whole, MOST_BUSY_COLUMNS));
-  const height = (OVERVIEW_HEIGHT - 8) / Math.max(rows.length, 1);
+  const step = Math.max(2, densityWidth(scene, scene.lanes, whole, TIMELINE.mostColumns));
+  const height = (TIMELINE.overview - 8) / Math.max(rows.length, 1);
   return rows.flatMap((lane, number) => {
     const busy = stack(whole, top + 4 + number * height, Math.max(height - 1, 1), step, BUSY_TOKENS);
     for (const group of groupsOf(scene, lane)) addGroup(scene, busy, group, [0, group.ops.length]);
@@ -151,7 +143,7 @@ function addBody(sheet) {
   const compact = Boolean(sheet.scrolled);
   const seen = (compact ? sheet.drawn : scene.lanes).map((row) => (row.isGroup ? row : laneIn(scene, row, scale)));
   const rows = seen.slice(0, sheet.drawn.length).map((row) => {
-    const [height, below] = compact ? [COMPACT.height, COMPACT.below] : row.host ? [HOST_HEIGHT, BELOW_HOST] : [LANE_HEIGHT, BELOW_LANE];
+    const [height, below] = compact ? [COMPACT.height, COMPACT.below] : row.host ? [TIMELINE.host, TIMELINE.belowHost] : [TIMELINE.lane, TIMELINE.belowLane];
     const placed = { ...row, y, height };
     y += height + below;
     return placed;
@@ -191,7 +183,7 @@ function matchMarks({ found, scale, words }, lanes, step) {
 function addTraces(sheet) {
   const { scene, scale, right, words, marks } = sheet;
   const traces = scene.traces.filter(([start]) => start >= scale.from && start <= scale.to);
-  if (scene.traces.length) sheet.y += TRACES_HEIGHT;
+  if (scene.traces.length) sheet.y += TIMELINE.traces;
   let end = 0;
   traces.forEach((trace, number) => {
     const [x, y] = [scale.at(trace[0]), sheet.y];
@@ -215,15 +207,14 @@ function traceSentence(trace, words) {
   const name = traceWords(trace, words);
   const [, , cause, differences] = trace;
   if (cause === "first") return name;
-  const causes = { variables: words.traceVariables, replica: words.traceReplica, failure: words.traceFailure };
   const reasons = differences.map(([argument, now, before]) => fill(words.traceReason, { argument, now, before }));
-  return fill(words.traceSentence, { name, why: reasons.length ? reasons.join(", ") : causes[cause] });
+  return fill(words.traceSentence, { name, why: reasons.length ? reasons.join(", ") : words[TIMELINE.causes[cause]] });
 }
 
 function laneLabels({ scene, words, scrolled }, lane, window) {
-  const name = (label) => text(MARGIN, 0, label, { size: scrolled ? 12 : 13, weight: 650 });
+  const name = (label) => text(TIMELINE.margin, 0, label, { size: scrolled ? 12 : 13, weight: 650 });
   if (lane.host) return [name(`${lane.name} ${words.host}`)];
-  const soft = (label) => text(MARGIN, 0, label, { fill: "soft", size: 11 });
+  const soft = (label) => text(TIMELINE.margin, 0, label, { fill: "soft", size: 11 });
   if (scene.clock === "hostTime") {
     const percent = opShare(scene, lane, window) || (lane.first < lane.last ? "< 1" : 0);
     const said = [fill(words[lane.program ? "calls" : "ops"], { percent }), clockOf(scene, lane, words)];
@@ -235,8 +226,8 @@ function laneLabels({ scene, words, scrolled }, lane, window) {
 }
 
 function groupLabels({ words }, { name, lanes, isOpen }) {
-  const title = text(MARGIN, 0, `${isOpen ? "▾" : "▸"} ${name || words.here}`, { size: 12, weight: 650 });
-  return [title, text(MARGIN, 0, fill(words.members, { n: lanes.length }), { fill: "soft", size: 11 })];
+  const title = text(TIMELINE.margin, 0, `${isOpen ? "▾" : "▸"} ${name || words.here}`, { size: 12, weight: 650 });
+  return [title, text(TIMELINE.margin, 0, fill(words.members, { n: lanes.length }), { fill: "soft", size: 11 })];
 }
 
 // Whether the times of a lane are modelled or measured, in words. On the clock of the host, only the program's are measured.
@@ -305,18 +296,18 @@ function addExchanges({ scene, scale, words, marks }, lanes) {
 
 function addFoot(sheet) {
   const { scene, chosen, marks } = sheet;
-  marks.push(line(MARGIN, sheet.y + 6, sheet.right, sheet.y + 6));
+  marks.push(line(TIMELINE.margin, sheet.y + 6, sheet.right, sheet.y + 6));
   sheet.y += 8;
   const retraces = scene.traces.filter(([, , cause]) => cause !== "first");
-  if (retraces.length) addFlow(sheet, retraces.slice(0, MOST_REASONS).map((trace) => text(0, 0, traceSentence(trace, sheet.words))));
-  if (retraces.length > MOST_REASONS) addFlow(sheet, [text(0, 0, fill(sheet.words.moreTraces, { n: retraces.length - MOST_REASONS }), { fill: "soft", size: 11 })]);
+  if (retraces.length) addFlow(sheet, retraces.slice(0, TIMELINE.mostReasons).map((trace) => text(0, 0, traceSentence(trace, sheet.words))));
+  if (retraces.length > TIMELINE.mostReasons) addFlow(sheet, [text(0, 0, fill(sheet.words.moreTraces, { n: retraces.length - TIMELINE.mostReasons }), { fill: "soft", size: 11 })]);
   if (chosen) {
     const top = sheet.y;
     for (const texts of detailTexts(sheet, chosen)) addFlow(sheet, texts, 30);
     const token = chosen.op === undefined ? "cpyf" : factOf(scene, chosen.op).token;
-    marks.push(rectangle(MARGIN, top + 8, 5, sheet.y - top - 4, token, { radius: 2 }));
+    marks.push(rectangle(TIMELINE.margin, top + 8, 5, sheet.y - top - 4, token, { radius: 2 }));
   }
-  addFlow(sheet, foldedTexts(sheet).map((said) => text(0, 0, said, { fill: "soft", size: 11 })), chosen ? 30 : MARGIN);
+  addFlow(sheet, foldedTexts(sheet).map((said) => text(0, 0, said, { fill: "soft", size: 11 })), chosen ? 30 : TIMELINE.margin);
 }
 
 function detailTexts({ scene, words }, chosen) {
@@ -346,11 +337,11 @@ function foldedTexts({ scene, words, scrolled }) {
     fill(words.folded, { constants, copies, ops }),
     unclocked ? fill(words.unclocked, { n: unclocked }) : "",
     scene.cut ? fill(words.cut, { n: grouped(scene.cut) }) : "",
-    !scrolled && scene.lanes.length > MOST_LANES ? fill(words.more, { n: scene.lanes.length - MOST_LANES }) : "",
+    !scrolled && scene.lanes.length > TIMELINE.mostLanes ? fill(words.more, { n: scene.lanes.length - TIMELINE.mostLanes }) : "",
   ].filter(Boolean);
 }
 
-function addFlow(sheet, texts, begin = MARGIN) {
+function addFlow(sheet, texts, begin = TIMELINE.margin) {
   const [marks, y] = flowed(texts, begin, sheet.right, sheet.y + 20);
   sheet.marks.push(...marks);
   sheet.y = y;

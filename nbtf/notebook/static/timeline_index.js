@@ -1,13 +1,14 @@
 // Finds a lane's ops that are long enough for a mark in a window, and the load of all others in each column, without visiting
 // each op: ops of about the same length and colour form a group, with the cumulative sums of their seconds.
 
+import { FILLS } from "./measures.js";
 import { shareOf } from "./timeline_sums.js";
 
 export const CLASSES = 64; // powers of two of seconds, from one picosecond up
 const LEAST_EXPONENT = 1023 - 40;
 
 // The order of tokens in a column of a lane, from below: those of all ops and copies.
-export const BUSY_TOKENS = ["bwd", "cpyf", "fwd", "mov", "py", "tmp", "upd", "wait", "wgt"];
+export const BUSY_TOKENS = [...FILLS.fillNames].sort();
 export const COPY_TOKEN = BUSY_TOKENS.indexOf("cpyf");
 const TOKENS = BUSY_TOKENS.length;
 

@@ -1,6 +1,7 @@
 // Draws a device's time: blocks, copies, and groups of ops that belong together. Counterpart of stills/lanes.py.
 
 import { shortInCluster } from "./map_flows.js";
+import { TIMELINE } from "./measures.js";
 import { fitted, line, path, rectangle, text, textOn, widthOf, widthOfText } from "./picture.js";
 import { columnWidth, durationWords, sizeWords, stack } from "./time_scale.js";
 import { BUSY_TOKENS, CLASSES, COPY_TOKEN, addGroup, byKey, classesOf, groupsOf, longestOfClass, rangeIn, search } from "./timeline_index.js";
@@ -8,14 +9,7 @@ import { copiesIn, copyIsFolded, factOf, opIsFolded, opsIn } from "./timeline_sc
 import { shareOf } from "./timeline_sums.js";
 import { fill } from "./words.js";
 
-const OWN_BLOCK = 2;
 const LEAST_HEIGHT = 4; // px on the clock of the host, where the work of a device may last for a millionth of the picture
-const TITLED = 4;
-const NAMED = 26;
-const SHAPED = 70;
-const TWO_LINES = 30;
-const GROUP_GAP = 1 / 30;
-const UNDERLINED = ["forward", "backward", "update"];
 
 // The visible part of a lane: its ops as a range, its copies as a list.
 export function laneIn(scene, lane, scale) {
@@ -24,8 +18,8 @@ export function laneIn(scene, lane, scale) {
 }
 
 function hasWidth(columns, number, scale) {
-  if (columns.seconds[number] * scale.rate < OWN_BLOCK - 0.2) return false; // quick exit: true for most of many
-  return scale.at(columns.start[number] + columns.seconds[number]) - scale.at(columns.start[number]) >= OWN_BLOCK;
+  if (columns.seconds[number] * scale.rate < TIMELINE.ownBlock - 0.2) return false; // quick exit: true for most of many
+  return scale.at(columns.start[number] + columns.seconds[number]) - scale.at(columns.start[number]) >= TIMELINE.ownBlock;
 }
 
 export function opHasBlock(scene, op, scale) {
@@ -72,7 +66,7 @@ export function opMarks(scene, lane, scale, step) {
   for (const group of groupsOf(scene, lane)) {
     const [first, last] = rangeIn(scene, group, scale);
     dense += group.folded ? 0 : last - first;
-    if (group.folded || group.longest * scale.rate < OWN_BLOCK - 0.2) {
+    if (group.folded || group.longest * scale.rate < TIMELINE.ownBlock - 0.2) {
       addGroup(scene, short, group, [first, last]);
       continue;
     }
@@ -90,12 +84,12 @@ function blockMarks(scene, op, lane, scale) {
   const { op: type, token, shape: whole } = factOf(scene, op);
   const [x, end] = [scale.inside(start[op]), scale.inside(start[op] + seconds[op])];
   const [width, middle] = [end - x, lane.y + lane.height / 2];
-  const title = width >= TITLED ? `${type}, ${lane.name}: ${durationWords(seconds[op])}` : "";
+  const title = width >= TIMELINE.titled ? `${type}, ${lane.name}: ${durationWords(seconds[op])}` : "";
   const edge = { stroke: width > 3 ? "paper" : "", strokeWidth: 0.8 };
   const block = rectangle(x, lane.y, width, lane.height, token, { ...edge, title, data: { op } });
-  const name = width >= NAMED ? fitted(type.split("::").at(-1), width - 8, 11, 600, true) : ""; // without its library
+  const name = width >= TIMELINE.named ? fitted(type.split("::").at(-1), width - 8, 11, 600, true) : ""; // without its library
   if (!name) return [block];
-  const shape = width >= SHAPED && lane.height >= TWO_LINES && widthOf(whole, 11, 400, true) <= width - 8 ? whole : "";
+  const shape = width >= TIMELINE.shaped && lane.height >= TIMELINE.twoLines && widthOf(whole, 11, 400, true) <= width - 8 ? whole : "";
   const ink = { fill: textOn(token), size: 11, mono: true };
   const label = text(x + 4, middle + (shape ? -3 : 4), name, { ...ink, weight: 600 });
   return shape ? [block, label, text(x + 4, middle + 12, shape, ink)] : [block, label];
@@ -108,7 +102,7 @@ export function groupMarks(scene, lane, scale, words) {
     const [x, stop] = [scale.inside(start), scale.inside(end)];
     if (stop - x < 5) return [];
     const room = (following === null ? scale.end + 8 : scale.inside(following)) - x - 8;
-    const name = scene.byPhase ? words[fact.phase] : room >= SHAPED ? fitted(scene.lines[fact.site], room, 11) : "";
+    const name = scene.byPhase ? words[fact.phase] : room >= TIMELINE.shaped ? fitted(scene.lines[fact.site], room, 11) : "";
     const under = rectangle(x, below + 2, stop - x, 3, scene.byPhase ? fact.token : "line", { radius: 1.5 });
     const label = text(x, below + 16, name, { fill: "soft", size: 11, halo: true });
     return name && widthOfText(label) <= room ? [under, label] : [under];
@@ -135,9 +129,9 @@ function spansOf(scene, lane, scale) {
 
 // All groups of a lane in order of time, as columns, and their numbers by size: there may be as many as a million ops.
 function allSpans(scene, lane) {
-  const groups = scene.facts.map(({ phase, site }) => (scene.byPhase ? UNDERLINED.indexOf(phase) : site));
+  const groups = scene.facts.map(({ phase, site }) => (scene.byPhase ? TIMELINE.underlined.indexOf(phase) : site));
   const { start, seconds, fact } = scene.ops;
-  const gap = GROUP_GAP * scene.seconds;
+  const gap = TIMELINE.gap * scene.seconds;
   const most = lane.last - lane.first;
   const spans = { start: new Float64Array(most), end: new Float64Array(most), following: new Float64Array(most).fill(-1), first: new Uint32Array(most) };
   let [count, current, waits] = [-1, -1, false];
@@ -203,7 +197,7 @@ export function copySentence(scene, copy) {
 
 function boxMarks(scene, copy, lane, scale, words) {
   const { x, end } = sidesOf(scene, copy, scale);
-  const title = end - x >= TITLED ? copySentence(scene, copy) : "";
+  const title = end - x >= TIMELINE.titled ? copySentence(scene, copy) : "";
   const edge = { stroke: "cpy", strokeWidth: 0.8, radius: 2 };
   const box = rectangle(x, lane.y, end - x, lane.height, "cpyf", { ...edge, title, data: { copy } });
   if (lane.host) return [box];

@@ -1,11 +1,10 @@
 // What ran in a scene, and which part of it lies in a window, as columns of numbers packed by Python (see views/page_data.py).
 
-import { shortInCluster } from "./map_flows.js";
+import { isHostName, shortInCluster } from "./map_flows.js";
+import { FACTS } from "./measures.js";
 import { decoded } from "./packed_numbers.js";
 import { BUSY_TOKENS, search } from "./timeline_index.js";
 import { shareOf, withSums } from "./timeline_sums.js";
-
-const CONSTANT_OP = "_EagerConst";
 
 // Unpacks Python's data. `lanes` have `first` and `last` of their ops, which are in order, and `copies`, the numbers of theirs.
 export function timelineScene(data) {
@@ -29,7 +28,7 @@ function sceneOf(data, ops, copies) {
   const scene = { ...data, ops, copies, data };
   let first = 0;
   scene.lanes = data.lanes.map((name, number) => {
-    const lane = { name, number, host: name.includes("CPU:"), program: data.clock === "hostTime" && !number, first, last: first + data.counts[number], copies: [] };
+    const lane = { name, number, host: isHostName(name), program: data.clock === "hostTime" && !number, first, last: first + data.counts[number], copies: [] };
     first = lane.last;
     return lane;
   });
@@ -38,7 +37,7 @@ function sceneOf(data, ops, copies) {
     for (const lane of new Set([copies.source[copy], copies.target[copy]])) scene.lanes[lane].copies.push(copy);
   });
   scene.facts = data.facts.map(([op, phase, layer, token, shape, output, why, site]) => (
-    { op, phase, layer, token, busy: BUSY_TOKENS.indexOf(token), shape, output, why, site, constant: op === CONSTANT_OP, summed: op === "" }
+    { op, phase, layer, token, busy: BUSY_TOKENS.indexOf(token), shape, output, why, site, constant: op === FACTS.constant, summed: op === "" }
   ));
   scene.isFolded = new Uint8Array(ops.fact.length);
   ops.before = runningSum(ops.share ? ops.seconds.map((seconds, op) => seconds * ops.share[op]) : ops.seconds);

@@ -1,14 +1,13 @@
 // Draws how much each holder has at a step, mark by mark as stills/treemap.py does, and the selected piece.
 
 import { flowed } from "./flow.js";
+import { PLANE, TREEMAP } from "./measures.js";
 import { momentOf, pieceObject, piecesAt, sumsOfPieces } from "./memory_pieces.js";
 import { rectangle, text, widthOfText } from "./picture.js";
-import { PLANE, shortened } from "./plane_chunks.js";
+import { shortened } from "./plane_chunks.js";
 import { sizeInWords } from "./sizes.js";
 import { WORDS, fill, grouped } from "./words.js";
 
-const TREEMAP_HEIGHT = 300;
-const TREEMAP_HEAD = 22;
 const MOST_SUMS = 200;
 const TREEMAP_LEAST = 220;
 
@@ -26,8 +25,8 @@ export function treemapMoment({ history, width }, step, chosen = null) {
   const count = fill(WORDS.memoryPicture.treemapCount, { size: sizeInWords(chargedTo(pieces)), n: momentOf(history, step).alive.length });
   const moment = step === history.peak ? [text(0, 0, WORDS.memoryPicture.atPeak, { weight: 600 })] : [];
   const [head, y] = flowed([text(0, 0, title, { size: 15, weight: 650 }), ...moment, text(0, 0, count, { fill: "soft" })], PLANE.margin, width - PLANE.margin, 28);
-  const whole = { x: PLANE.margin, y: y + 16, width: width - 2 * PLANE.margin, height: TREEMAP_HEIGHT };
-  const height = whole.y + TREEMAP_HEIGHT + 14;
+  const whole = { x: PLANE.margin, y: y + 16, width: width - 2 * PLANE.margin, height: TREEMAP.height };
+  const height = whole.y + TREEMAP.height + 14;
   const boxes = [];
   const marks = [rectangle(0.5, 0.5, width - 1, height - 1, "", { stroke: "hair", radius: 8 }), ...head];
   squarified(order.map(([, members]) => chargedTo(members)), whole).forEach((box, at) => marks.push(...containerMarks(...order[at], box, boxes)));
@@ -111,7 +110,7 @@ function containerMarks(group, pieces, box, boxes) {
     const both = widthOfText(head) + 8 <= figure.x - widthOfText(figure) - head.x;
     marks.push(...(both ? [figure, head] : [widthOfText(head) <= box.width - 16 ? head : figure])); // the pieces have sizes of their own
   }
-  squarified(pieces.map((piece) => piece.size), insetBox(box, 3, hasHead ? TREEMAP_HEAD : 0)).forEach((inside, at) => {
+  squarified(pieces.map((piece) => piece.size), insetBox(box, 3, hasHead ? TREEMAP.head : 0)).forEach((inside, at) => {
     if (Math.min(inside.width, inside.height) < 1) return; // smaller pieces are left to the box of their group
     boxes.push({ piece: pieces[at], box: inside });
     marks.push(...pieceMarks(pieces[at], token, inside));

@@ -19,7 +19,7 @@ from nbtf.notebook.device_names import in_order
 from nbtf.notebook.stills.decision import is_as_asked
 from nbtf.notebook.stills.schedule import CONSTANT, is_host
 
-_BOOKKEEPING = re.compile("ReadVariableOp$|VarHandleOp$|Assign")
+BOOKKEEPING = re.compile("ReadVariableOp$|VarHandleOp$|Assign")
 """Ops that label a device only if it ran nothing else, because every program runs them."""
 
 _POINTS = 60
@@ -163,7 +163,7 @@ def _device(info: runtime.DeviceInfo) -> DeviceFacts:
 
 
 def _rank(op: OpCount) -> tuple[bool, float, int, str]:
-    return bool(_BOOKKEEPING.match(op.op)) or is_view(op.reason), -op.seconds, -op.times, op.op
+    return bool(BOOKKEEPING.match(op.op)) or is_view(op.reason), -op.seconds, -op.times, op.op
 
 
 def _flows(snapshot: runtime.Snapshot) -> tuple[Flow, ...]:

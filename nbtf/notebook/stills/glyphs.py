@@ -68,5 +68,11 @@ def module() -> str:
     wide = (code for code in range(0x1100, _LAST_WIDE + 1) if is_wide(chr(code)))
     runs = (list(run) for _, run in groupby(enumerate(wide), lambda entry: entry[1] - entry[0]))
     ranges = [(run[0][1], run[-1][1]) for run in runs]
-    names = {"LETTERS": _WIDTH_OF, "OTHER_LETTER": _OTHER, "WIDE_LETTERS": ranges}
+    names = {
+        "LETTERS": _WIDTH_OF,
+        "OTHER_LETTER": _OTHER,
+        "MONO_LETTER": _MONO,
+        "BOLD_LETTERS": _BOLD,
+        "WIDE_LETTERS": ranges,
+    }
     return "".join(f"export const {name} = {json.dumps(value, ensure_ascii=False)};\n" for name, value in names.items())

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from nbtf import runtime
 from nbtf.notebook import catalogue
-from nbtf.notebook.stills.schedule import layer_in_words
+from nbtf.notebook.stills.schedule import CONSTANT, layer_in_words
 
 WEIGHTS, SLOTS, NAMES, ACTIVATIONS, GRADIENTS, TEMPORARY = GROUPS = (
     "weights",
@@ -19,16 +19,13 @@ WEIGHTS, SLOTS, NAMES, ACTIVATIONS, GRADIENTS, TEMPORARY = GROUPS = (
 )
 """Groups of holders, from the longest-lived to the shortest-lived."""
 
-COLOURS = {WEIGHTS: "wgt", SLOTS: "upd", NAMES: "py", ACTIVATIONS: "fwd", GRADIENTS: "bwd", TEMPORARY: "tmp"}
+OF_GROUP = {WEIGHTS: "wgt", SLOTS: "upd", NAMES: "py", ACTIVATIONS: "fwd", GRADIENTS: "bwd", TEMPORARY: "tmp"}
 """The fill of each group."""
 
 MARGIN, LEFT = 16.0, 66.0
 """Margin of a picture in px, and the left edge of its scale; sizes are written to the left of the scale."""
 
 Words = Mapping[str, str]
-
-_CONSTANT = "_EagerConst"
-"""The op that turns Python values into tensors."""
 
 _HOLDERS = {"input": NAMES}
 """The group of each purpose, if the two have different names."""
@@ -74,7 +71,7 @@ class Band(NamedTuple):
         if self.group in _ALONE:
             return " · ".join(filter(None, (layer, words[_ALONE[self.group]])))
         op = "" if self.label is None else self.label.op
-        if op == _CONSTANT:
+        if op == CONSTANT:
             op = words["input" if self.event is not None and self.event.holder == "input" else "constant"]
         if self.group == GRADIENTS and not layer:
             layer = words["gradient"]

@@ -10,7 +10,7 @@ from nbtf.notebook.catalogue import filled
 from nbtf.notebook.stills.flow import flowed
 from nbtf.notebook.stills.glyphs import fitted
 from nbtf.notebook.stills.marks import Mark, Picture, Rectangle, Text, framed
-from nbtf.notebook.stills.memory_bands import COLOURS, LEFT, MARGIN, Band, Words, picture_words
+from nbtf.notebook.stills.memory_bands import LEFT, MARGIN, OF_GROUP, Band, Words, picture_words
 from nbtf.notebook.stills.memory_history import MemoryHistory
 
 WIDTH, HEIGHT = 460.0, 330.0
@@ -59,9 +59,9 @@ def drawn_chunks(
         top, middle, low = scale.sides(band)
         marks.append(Rectangle(left, top, BAR, low - top, "paper", title=f"{band.about(words)}: {band.size:,} B"))
         if scale.is_pale(band):
-            marks.append(Rectangle(left, top, BAR, middle - top, COLOURS[band.group], opacity=PALE))
+            marks.append(Rectangle(left, top, BAR, middle - top, OF_GROUP[band.group], opacity=PALE))
         gap = 0.4 if low - middle > 2 else 0.0
-        marks.append(Rectangle(left, middle + gap, BAR, low - middle - 2 * gap, COLOURS[band.group]))
+        marks.append(Rectangle(left, middle + gap, BAR, low - middle - 2 * gap, OF_GROUP[band.group]))
         labels.append(((middle + low) / 2, low - middle, band.title(words), gib(band.requested), "ink"))
     marks.append(Rectangle(left, scale.top, BAR, scale.height, stroke="line"))
     return marks + _names(labels, left + BAR + 7, right)

@@ -10,10 +10,15 @@ from nbtf._devices.sites import file_and_line
 from nbtf.notebook.catalogue import filled
 from nbtf.notebook.stills.memory_axis import CodeLine
 from nbtf.notebook.stills.memory_bands import Band, Words, picture_words
-from nbtf.notebook.stills.memory_history import MemoryHistory, Refusal
+from nbtf.notebook.stills.memory_history import Extent, MemoryHistory, Refusal
 from nbtf.notebook.stills.memory_refusal import Fits, hints, request_in_words, shortage_in_words, shortage_of
 
 Lines = Mapping[int, tuple[runtime.Site, runtime.Site]]
+
+PIECE = ("start", "size", "requested", "group", "birth", "death", "title", "shape", "line", "fate", "seq")
+"""The columns of pieces; `seq` is the number of the event that reported it, and texts are indices into `texts`."""
+
+EXTENT = Extent._fields
 
 
 def memory_data(
@@ -28,9 +33,7 @@ def memory_data(
       code_line: formats a line of the program as text.
 
     Returns:
-      `pieces` are rows of start, size, requested, group, birth, death, title, shape, line, fate and the number of the
-      event that reported them; texts are indices into `texts`. `extents` are rows of region, start, size, birth and
-      death; `spans` of first step, end, phase and line.
+      `pieces` are rows of the columns `PIECE`, `extents` of `EXTENT`, and `spans` of first step, end, phase and line.
     """
     words = words or picture_words()
     texts: dict[str, int] = {}

@@ -11,7 +11,7 @@ from nbtf.notebook.stills.flow import flowed, lines_of
 from nbtf.notebook.stills.glyphs import width_of
 from nbtf.notebook.stills.marks import WIDTH, Line, Mark, Path, Picture, Rectangle, Text, framed
 from nbtf.notebook.stills.memory_axis import CodeLine, StepAxis
-from nbtf.notebook.stills.memory_bands import COLOURS, GROUPS, LEFT, MARGIN, Band, Words, picture_words
+from nbtf.notebook.stills.memory_bands import GROUPS, LEFT, MARGIN, OF_GROUP, Band, Words, picture_words
 from nbtf.notebook.stills.memory_chunks import HEIGHT, PALE, Scale, addresses, drawn_chunks, free_in_words, shortened
 from nbtf.notebook.stills.memory_history import MemoryHistory, Refusal, rounded_up
 from nbtf.notebook.stills.memory_refusal import Fits, hints, request_in_words, shortage_in_words, shortage_of
@@ -162,7 +162,7 @@ class _Plane:
         if band.size < self._scale.least or end - begin <= 0:
             return
         top, middle, low = self._scale.sides(band)
-        x, token, width = begin + 0.4, COLOURS[band.group], max(end - begin - 0.8, 0.6)
+        x, token, width = begin + 0.4, OF_GROUP[band.group], max(end - begin - 0.8, 0.6)
         sizes = {"asked": gib(band.requested), "charged": gib(band.size)}
         title = filled(self._words["bandTitle"], name=band.about(self._words), **sizes)
         self._marks.append(Rectangle(x, top, width, low - top, "paper", title=title))
@@ -221,9 +221,9 @@ class _Plane:
         history, y, x, right = self._history, self._scale.bottom + 40, LEFT, self._width - MARGIN
         drawn = [band for band in history.bands if band.size >= self._scale.least]
         groups = {band.group for band in drawn}
-        entries = [(COLOURS[group], self._words[group], 1.0) for group in GROUPS if group in groups]
+        entries = [(OF_GROUP[group], self._words[group], 1.0) for group in GROUPS if group in groups]
         pale = next((band for band in drawn if self._scale.is_pale(band)), None)
-        entries += [(COLOURS[pale.group], self._words["beyond"], PALE)] if pale else []
+        entries += [(OF_GROUP[pale.group], self._words["beyond"], PALE)] if pale else []
         for token, name, opacity in [*entries, ("hatch", self._words["free"], 1.0)]:
             text = Text(0, 0, name, "soft", 11)
             if x + 15 + text.width > right:

@@ -11,7 +11,7 @@ from nbtf.notebook.catalogue import filled
 from nbtf.notebook.stills.glyphs import fitted
 from nbtf.notebook.stills.marks import WIDTH, Line, Mark, Path, Picture, Rectangle, Text, framed
 from nbtf.notebook.stills.memory_axis import CodeLine, StepAxis
-from nbtf.notebook.stills.memory_bands import COLOURS, GROUPS, LEFT, MARGIN, Words, picture_words
+from nbtf.notebook.stills.memory_bands import GROUPS, LEFT, MARGIN, OF_GROUP, Words, picture_words
 from nbtf.notebook.stills.memory_history import MemoryHistory, rounded_up
 
 HEIGHT = 240.0
@@ -37,7 +37,7 @@ def memory_stack(
     """
     width, words, peak = max(width, 480.0), words or picture_words(), history.peak
     totals, in_use = history.group_levels(), history.in_use[peak]
-    rows = [(COLOURS[group], words[group], totals[peak][group]) for group in reversed(GROUPS)]
+    rows = [(OF_GROUP[group], words[group], totals[peak][group]) for group in reversed(GROUPS)]
     composition = composed(rows, in_use, words)
     side = max(SIDE, *(46 + name.width + figure.width for _, name, figure in composition))
     right, high = width - side - MARGIN, rounded_up(max(in_use, 1))
@@ -69,7 +69,7 @@ def _areas(history: MemoryHistory, totals: list[dict[str, int]], axis: StepAxis,
     """Returns an area for each group; a column shows the step of its highest use."""
     tops = [(max(steps, key=lambda step: history.in_use[step]), begin, end) for steps, begin, end in axis.columns()]
     sides = [(begin, end) for _, begin, end in tops]
-    groups = [(COLOURS[group], words[group], [totals[step][group] for step, _, _ in tops]) for group in GROUPS]
+    groups = [(OF_GROUP[group], words[group], [totals[step][group] for step, _, _ in tops]) for group in GROUPS]
     return stacked_areas(groups, sides, high)
 
 

@@ -24,6 +24,8 @@ _COLOURS = own_json("nbtf.notebook", "static/palette.json")
 FILLS = {token: Colour(*colours) for token, colours in _COLOURS["fills"].items()}
 """The fills of areas."""
 
+FILL_NAMES = tuple(FILLS)
+
 TOKENS = FILLS | {token: Colour(*colours) for token, colours in _COLOURS["others"].items()}
 """All tokens; `on-fwd` is the colour of text on `fwd`. The fill `hatch` is lines of `line` without a background."""
 

@@ -15,15 +15,18 @@ from nbtf import runtime
 from nbtf._garbage import collector_paused
 from nbtf._locks import computed_once
 from nbtf._own_name import own_name
+from nbtf._record.totals import SMALL_COPY
 from nbtf.notebook.device_names import in_order
 
-SMALLEST_COPY = 4096
+SMALLEST_COPY = SMALL_COPY
 """Copies smaller than this, in bytes, are not drawn individually."""
 
 SHORTEST_OP = 2e-8
 """Ops shorter than this, in seconds, are not drawn individually."""
 
 CONSTANT = "_EagerConst"
+"""The op that turns a Python value into a tensor."""
+
 MODELLED, MEASURED, HOST_TIME = "modelled", "measured", "hostTime"
 """The names of clocks; see `host_time.py` for the last one."""
 WAIT = "wait"

@@ -78,6 +78,9 @@ _WORD = re.compile(r"(?<=[a-z\d])(?=[A-Z])")
 
 _PHASES = ("forward", "backward", "update", "input")
 
+WORK_COLUMNS = (*_PHASES, "other", *FAMILIES)
+"""The columns in which ops are counted: by phase or, without one, by family; unknown phases count as other."""
+
 
 @dataclass(frozen=True, slots=True)
 class Scale:

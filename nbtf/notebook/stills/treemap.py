@@ -10,7 +10,7 @@ from nbtf._devices.sizes import gib
 from nbtf.notebook.catalogue import filled
 from nbtf.notebook.stills.flow import flowed
 from nbtf.notebook.stills.marks import WIDTH, Mark, Picture, Rectangle, Text, framed
-from nbtf.notebook.stills.memory_bands import COLOURS, MARGIN, Band, Words, picture_words
+from nbtf.notebook.stills.memory_bands import MARGIN, OF_GROUP, Band, Words, picture_words
 from nbtf.notebook.stills.memory_chunks import shortened
 from nbtf.notebook.stills.memory_history import MemoryHistory
 
@@ -107,7 +107,7 @@ def _sum(bands: Sequence[Band]) -> int:
 
 def _container(group: str, bands: Sequence[Band], box: Box, words: Words) -> list[Mark]:
     """Returns the box of a group, with those of its pieces."""
-    token, has_head = COLOURS[group], box.width > 90 and box.height > 44
+    token, has_head = OF_GROUP[group], box.width > 90 and box.height > 44
     outer = box.inset(1)
     name, size = words[group], gib(_sum(bands))
     marks: list[Mark] = [Rectangle(*outer, stroke=token, stroke_width=1.5, radius=4, title=f"{name}: {size}")]

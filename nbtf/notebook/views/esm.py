@@ -3,8 +3,8 @@
 The files stay valid ES modules, which node and editors can check. For a widget they are joined: imported modules come
 first, and the `import` and `export` keywords are removed. Top-level names must therefore differ across all files. A
 notebook is saved with the text of its widgets, so comments and indentation are removed, one sixth of the text; for the
-same reason, no string of a program may span several lines. Some modules have no file: words (see catalogue.py) and
-letter widths, which Python and the page share, as they share the colours (see the stills).
+same reason, no string of a program may span several lines. Some modules have no file, because Python and the page share
+their contents: words (see catalogue.py), letter widths and measures. They share the colours as well (see palette.py).
 """
 
 from __future__ import annotations
@@ -16,9 +16,10 @@ from importlib.resources.abc import Traversable
 
 from nbtf.notebook import catalogue
 from nbtf.notebook.stills import glyphs, palette
+from nbtf.notebook.views import measures
 
-CATALOGUE, LETTERS, PICTURE = "catalogue", "letters", "picture"
-WITHOUT_FILE = (CATALOGUE, LETTERS)
+CATALOGUE, LETTERS, MEASURES, PICTURE = "catalogue", "letters", "measures", "picture"
+WITHOUT_FILE = (CATALOGUE, LETTERS, MEASURES)
 
 IMPORT = re.compile(r'^import\s+\{[^}]*\}\s+from\s+"\./(\w+)\.js";[ \t]*\n?', re.MULTILINE)
 EXPORT = re.compile(r"^export\s+(?=(?:async\s+)?(?:function|class|const|let)\b)", re.MULTILINE)
@@ -83,7 +84,8 @@ def _add(name: str, modules: list[str], importers: tuple[str, ...]) -> None:
 
 
 def _program(module: str) -> str:
-    return glyphs.module() if module == LETTERS else _read(f"{module}.js")
+    generators = {LETTERS: glyphs.module, MEASURES: measures.module}
+    return generators[module]() if module in generators else _read(f"{module}.js")
 
 
 def _read(file: str) -> str:

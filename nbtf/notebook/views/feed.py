@@ -18,14 +18,13 @@ from nbtf.notebook.device_names import device_kind, short
 from nbtf.notebook.holders.holders import holder_names
 from nbtf.notebook.session import Session
 from nbtf.notebook.stills.decision import is_as_asked, phrases_of
-from nbtf.notebook.stills.stacks import FAMILIES, family_of
+from nbtf.notebook.stills.device_facts import BOOKKEEPING
+from nbtf.notebook.stills.schedule import CONSTANT
+from nbtf.notebook.stills.stacks import WORK_COLUMNS, family_of
 from nbtf.notebook.tables import one_line
 from nbtf.notebook.views import chunks, history, scopes, steps
 from nbtf.notebook.views.refusals import Refusals
 from nbtf.notebook.views.step_windows import StepWindows
-
-COLUMNS = "forward", "backward", "update", "input", "other", *FAMILIES
-"""The columns in which ops are counted: by phase or, without one, by family; unknown phases count as other."""
 
 SCHEMA = "nbtf-view/1"
 HEARTBEAT = 2.0
@@ -40,7 +39,7 @@ MAP_PART = 20
 PATIENCE = 5
 """A search for holders that took this many times its limit is not repeated at once."""
 
-FOLDED = re.compile(f"{steps.CONSTANT}$|ReadVariableOp$|VarHandleOp$|Assign")
+FOLDED = re.compile(f"{CONSTANT}$|{BOOKKEEPING.pattern}")
 """Ops that never label a device, because every program runs them."""
 
 State = dict[str, Any]
@@ -180,7 +179,7 @@ class Feed:
         }
 
     def _device(self, device: runtime.DeviceInfo, counts: list[Count], use: CardUse | None) -> State:
-        shown_counts = [row for row in counts if row[0] != steps.CONSTANT]
+        shown_counts = [row for row in counts if row[0] != CONSTANT]
         largest = nsmallest(KINDS_OF_OPS, shown_counts, key=lambda row: (_is_folded(row), -row[1], row[0]))
         past = self._histories.get(device.name)
         return {
@@ -195,7 +194,7 @@ class Feed:
             "memory": account_of(device),
             "ops": sum([count for _, count, _ in counts]),
             "phases": self._phases.get(device.name, []),
-            "constants": sum([count for op, count, _ in counts if op == steps.CONSTANT]),
+            "constants": sum([count for op, count, _ in counts if op == CONSTANT]),
             "counts": [
                 [one_line(op), count, one_line(steps.reason_in_words(op, device.name, reason))]
                 for op, count, reason in largest
@@ -317,9 +316,9 @@ def _phases(events: Iterable[runtime.Event]) -> dict[str, list[int]]:
     phases: dict[str, list[int]] = {}
     for event in events:
         if isinstance(event, runtime.OpExecuted) and not FOLDED.match(event.op):
-            counts = phases.setdefault(short(event.device), [0] * len(COLUMNS))
+            counts = phases.setdefault(short(event.device), [0] * len(WORK_COLUMNS))
             column = event.phase or family_of(event.op)
-            counts[COLUMNS.index(column if column in COLUMNS else "other")] += 1
+            counts[WORK_COLUMNS.index(column if column in WORK_COLUMNS else "other")] += 1
     return phases
 
 

@@ -30,7 +30,7 @@ MOST_COLUMNS = 640
 MOST_SHARES = 60_000
 """Columns per answer, for the visible part and for the whole together: 3 bytes each, most of them zeros."""
 
-MOST_LANES = 24
+ROWS_IN_SIGHT = 24
 """Devices and folded groups that a page shows at once; it requests others when they come into sight."""
 
 SHARE_UNIT = 16383
@@ -206,7 +206,7 @@ class LongTimeline:
 
 def _existing(numbers: Sequence[int], count: int) -> list[int]:
     """Returns those of some numbers that are below a count and at least 0, as many as a page shows at once."""
-    return [number for number in numbers if 0 <= number < count][:MOST_LANES]
+    return [number for number in numbers if 0 <= number < count][:ROWS_IN_SIGHT]
 
 
 def _rows(schedule: Schedule, colours: Colouring) -> Rows:

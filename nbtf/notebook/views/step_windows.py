@@ -14,7 +14,7 @@ import numpy as np
 
 from nbtf import runtime
 from nbtf.notebook.device_names import short
-from nbtf.notebook.stills.schedule import SMALLEST_COPY
+from nbtf.notebook.stills.schedule import CONSTANT, SMALLEST_COPY
 from nbtf.notebook.tables import one_line
 from nbtf.notebook.views import steps
 
@@ -110,7 +110,7 @@ class StepWindows:
         site = self._work.facts[int(self._work.fact[row])].event.site
         following: list[int] = self._work.fact[row + 1 : row + 1 + FULL_STEPS].tolist()
         for event in [self._work.facts[fact].event for fact in following]:
-            if not isinstance(event, runtime.Copied) and event.op != steps.CONSTANT and event.site == site:
+            if not isinstance(event, runtime.Copied) and event.op != CONSTANT and event.site == site:
                 return event.op
         return None
 

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 from nbtf import runtime
 from nbtf.notebook.device_names import short
+from nbtf.notebook.stills.schedule import CONSTANT
 from nbtf.notebook.tables import one_line
 
 COLUMNS = tuple("kind seq ms op device target why code out nbytes in_use pool seconds modelled node".split())
@@ -23,9 +24,6 @@ EVENTS = 1000
 
 NEWEST_EVENTS = 200
 """Events to read while a cell runs."""
-
-CONSTANT = "_EagerConst"
-"""An op that is not a step: it turns a Python value into a tensor."""
 
 SINGLE = 4
 """Size of a Python value whose copy to or from a device is not a step: a single number."""

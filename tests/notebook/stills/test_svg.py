@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from nbtf._runtime.phases import PHASES
 from nbtf.notebook.stills.glyphs import fitted, width_of
 from nbtf.notebook.stills.marks import Boxes, Group, Line, Mark, Path, Picture, Rectangle, Text, texts_of
-from nbtf.notebook.stills.memory_bands import COLOURS
+from nbtf.notebook.stills.memory_bands import OF_GROUP
 from nbtf.notebook.stills.palette import FILLS, OF_PHASE, TOKENS, text_on
 from nbtf.notebook.stills.svg import to_svg
 
@@ -125,7 +125,7 @@ def test_phases_and_holders_share_their_colours() -> None:
     ]
 
     assert set(OF_PHASE) == {*PHASES, ""}
-    assert [OF_PHASE[phase] for phase, _ in pairs] == [COLOURS[holder] for _, holder in pairs]
+    assert [OF_PHASE[phase] for phase, _ in pairs] == [OF_GROUP[holder] for _, holder in pairs]
 
 
 @given(st.text(min_size=1), st.floats(0, 200))

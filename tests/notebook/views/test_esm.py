@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shutil
 import subprocess
@@ -10,18 +11,58 @@ from pathlib import Path
 
 import pytest
 
-from nbtf.notebook.views import esm
+from nbtf.notebook.stills import glyphs
+from nbtf.notebook.views import esm, measures
 
 STATIC = Path(esm.__file__).parents[1] / "static"
 VIEWS = [("device_map", "deviceMap"), ("memory_view", "memoryView")]
 DECLARED = re.compile(r"^(?:export\s+)?(?:async\s+)?(?:function\*?|class|const|let|var)\s+(\w+)", re.MULTILINE)
 
 
-def test_top_level_names_differ_over_all_files() -> None:
-    files = {file.name: DECLARED.findall(file.read_text(encoding="utf-8")) for file in STATIC.glob("*.js")}
+EXPORTED = re.compile(r"^export\s+(?:async\s+)?(?:function\*?|class|const|let)\s+(\w+)", re.MULTILINE)
+IMPORTED = re.compile(r'^import\s+\{([^}]*)\}\s+from\s+"\./(\w+)\.js"', re.MULTILINE)
+
+
+def modules() -> dict[str, str]:
+    """The text of every module, with those that have no file."""
+    files = {file.stem: file.read_text(encoding="utf-8") for file in STATIC.glob("*.js")}
+    return files | {"catalogue": "export const ENGLISH", "letters": glyphs.module(), "measures": measures.module()}
+
+
+def test_top_level_names_differ_over_all_modules() -> None:
+    files = {name: DECLARED.findall(text) for name, text in modules().items()}
 
     counted = Counter(name for names in files.values() for name in names)
     assert {} == {name: [file for file in files if name in files[file]] for name, n in counted.items() if n > 1}
+
+
+def test_every_imported_name_is_exported_by_its_module_and_used() -> None:
+    exported = {name: set(EXPORTED.findall(text)) for name, text in modules().items()}
+
+    for importer, text in modules().items():
+        body = IMPORTED.sub("", text)
+        for names, module in IMPORTED.findall(text):
+            names = re.findall(r"\w+", names)
+            assert set(names) <= exported[module], importer
+            unused = {name for name in names if not re.search(rf"\b{name}\b", body)}
+            assert unused <= {"followStates"}, importer  # the end of a widget's program uses it
+
+
+def test_measures_have_exactly_the_members_that_modules_use() -> None:
+    groups = {name: set(json.loads(text)) for name, text in re.findall(r"const (\w+) = (.*);", measures.module())}
+    used: dict[str, set[str]] = {group: set() for group in groups}
+    for text in modules().values():
+        for names in (names for names, module in IMPORTED.findall(text) if module == "measures"):
+            for group in re.findall(r"\w+", names):
+                used[group] |= set(re.findall(rf"\b{group}\.(\w+)", text))
+
+    assert groups == used
+
+
+def test_no_two_constants_have_the_same_name_in_a_group_of_measures() -> None:
+    for group, members in measures._GROUPS.items():
+        names = [measures._in_page(name) for text in members.values() for name in text.split()]
+        assert len(names) == len(set(names)), group
 
 
 @pytest.mark.parametrize(("name", "view"), VIEWS)

@@ -13,8 +13,9 @@ import nbtf as tf
 from nbtf._devices.first_use import Compiling
 from nbtf._runtime.context import CURRENT
 from nbtf.notebook.session import SESSIONS
+from nbtf.notebook.stills.stacks import WORK_COLUMNS
 from nbtf.notebook.views import feed as feed_module
-from nbtf.notebook.views.feed import COLUMNS, Feed
+from nbtf.notebook.views.feed import Feed
 from tests.clocks import set_clock
 from tests.machines import LOCAL, SCRATCH, machine
 from tests.notebook.conftest import Shell
@@ -310,7 +311,7 @@ def test_ops_since_the_last_look_are_counted_by_phase(shell: Shell, feed: Feed) 
 def test_ops_without_a_phase_are_counted_by_family(shell: Shell, feed: Feed) -> None:
     shell.run("x = tf.random.normal([4, 4])", "y = tf.reduce_sum(tf.matmul(x, x) + 1.0)")
 
-    counts = dict(zip(COLUMNS, device(feed.state(busy=False), "GPU:0")["phases"], strict=True))
+    counts = dict(zip(WORK_COLUMNS, device(feed.state(busy=False), "GPU:0")["phases"], strict=True))
     assert counts["products"] == 1
     assert counts["reductions"] == 1
     assert counts["randoms"] >= 1

@@ -176,7 +176,7 @@ def test_devices_that_do_not_exist_are_an_answer_too(lanes: list[int]) -> None:
     data = LongTimeline(long_schedule(2, 64, 3000), lambda _: "").data(lanes=lanes)
 
     existing = [each for each in lanes if 0 <= each <= 64]
-    assert existing[: long_timeline.MOST_LANES] == data["detail"]["lanes"]
+    assert existing[: long_timeline.ROWS_IN_SIGHT] == data["detail"]["lanes"]
 
 
 WORDS = {"forward": "Vorwärts", "backward": "zurück", "copy": "Kopie"}

@@ -1,0 +1,86 @@
+"""The sizes, limits, fills and columns of pictures that Python and pages share, as a JavaScript module.
+
+Each is defined and documented once, in the Python module that draws the still or sends the data. Pages import it from
+`measures.js`, which has no file: `HOSTS.firstLane` is the constant `_FIRST_LANE` of the module listed for `HOSTS`.
+A size that only pages need is defined in `static/`.
+"""
+
+from __future__ import annotations
+
+import json
+from types import ModuleType
+
+from nbtf.notebook.stills import (
+    decision,
+    device_facts,
+    device_flows,
+    device_grid,
+    device_hosts,
+    device_map,
+    device_rooms,
+    flow,
+    lanes,
+    memory_axis,
+    memory_bands,
+    memory_chunks,
+    memory_data,
+    memory_plane,
+    memory_stack,
+    palette,
+    schedule,
+    stacks,
+    svg,
+    timeline,
+    treemap,
+)
+from nbtf.notebook.views import long_timeline
+
+_GROUPS: dict[str, dict[ModuleType, str]] = {
+    "MAP": {device_map: "_MARGIN _GAP _FEW _MANY _MOST _TITLED _ROOM _COMPACT_ROOM _BELOW_HOST _NARROWEST"},
+    "ROOM": {device_rooms: "TALL COMPACT HOST _INSIDE _COLUMN _CURVE _BAR _LEAST"},
+    "RIBBON": {device_flows: "WIDEST WIDEST_OF_MANY _THINNEST _HEAD _EAR _APART _LABEL"},
+    "GRID": {device_grid: "GAP ROOM SQUARE _LABELS _NARROWEST _PER_ROW _ASCENT _DESCENT _UNLIKE"},
+    "HOSTS": {device_hosts: "_MOST_ROWS _GUTTER _LABELS _NARROWEST _LANES _LANE _FIRST_LANE _WIDEST _HEAD _EAR"},
+    "WAY": {decision: "_INSIDE _HEIGHT _BESIDE _BELOW"},
+    "FLOWED": {flow: "_GAP _LINE"},
+    "PLANE": {
+        memory_plane: "LEAST_WIDTH _CURVE _SIDE _WIDEST",
+        memory_chunks: "HEIGHT BAR PALE",
+        memory_bands: "LEFT MARGIN",
+        memory_axis: "_REFUSAL",
+    },
+    "STACK": {memory_stack: "HEIGHT SIDE TOP LONGEST_NAME"},
+    "TREEMAP": {treemap: "HEIGHT _HEAD"},
+    "TIMELINE": {
+        timeline: "_MARGIN _LABELS _LANE _BELOW_LANE _HOST _BELOW_HOST _OVERVIEW _MOST_LANES _TRACES _MOST_REASONS "
+        "_CAUSES",
+        lanes: "_OWN_BLOCK _TITLED _NAMED _SHAPED _TWO_LINES _GAP _UNDERLINED",
+        stacks: "_MOST_COLUMNS",
+        long_timeline: "ROWS_IN_SIGHT",
+    },
+    "FACTS": {device_facts: "_POINTS", schedule: "SMALLEST_COPY CONSTANT", stacks: "WORK_COLUMNS"},
+    "FILLS": {memory_bands: "OF_GROUP", palette: "OF_PHASE FILL_NAMES"},
+    "LOOK": {svg: "_SANS _HEAD"},
+    "ROWS": {memory_data: "PIECE EXTENT"},
+}
+"""The modules that define the members of each group, and the names of their constants."""
+
+
+def module() -> str:
+    """Returns the groups as a JavaScript module."""
+    lines: list[str] = []
+    for group, names_of in _GROUPS.items():
+        names = ((module, name) for module, names in names_of.items() for name in names.split())
+        members = {_in_page(name): getattr(module, name) for module, name in names}
+        lines.append(f"export const {group} = {json.dumps(members)};\n")
+    return "".join(lines)
+
+
+def _in_page(name: str) -> str:
+    """Returns a name as JavaScript writes it.
+
+    >>> _in_page("_FIRST_LANE")
+    'firstLane'
+    """
+    first, *words = name.strip("_").lower().split("_")
+    return first + "".join(map(str.capitalize, words))

@@ -12,6 +12,7 @@ import pytest
 
 import nbtf as tf
 from tests.hooked_environment import REPOSITORY, create_environment, run
+from tests.rings import with_nightly
 
 torch: Any = pytest.importorskip("torch", reason="needs PyTorch; one step of .ci/run has it")
 dist: Any = torch.distributed
@@ -46,7 +47,7 @@ def test_parallel_training_has_the_losses_of_one_process(environment: Path, case
     assert all(float(difference) <= 1e-6 for _, difference in differences), printed
 
 
-@pytest.mark.parametrize("launcher", ["torchrun", "Trainer"])
+@pytest.mark.parametrize("launcher", with_nightly(["torchrun"], ["Trainer"]))
 def test_lightning_on_two_processes_has_the_losses_of_one(environment: Path, launcher: str) -> None:
     pytest.importorskip("lightning", reason="needs Lightning")
     program = PROGRAMS / "lightning_training.py"

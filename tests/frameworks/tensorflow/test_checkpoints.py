@@ -229,6 +229,7 @@ def test_objects_models_and_optimizers_are_restored(writer: str, reader: str, tm
     assert on(reader, PROGRAM, str(tmp_path), "read").count("EQUAL") == 4
 
 
+@pytest.mark.nightly
 @both_ways
 def test_variables_by_name_are_restored(writer: str, reader: str, tmp_path: Path) -> None:
     on(writer, SAVER, str(tmp_path), "write")

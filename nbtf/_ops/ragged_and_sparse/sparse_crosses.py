@@ -85,8 +85,9 @@ def _read(is_text: bool) -> Callable[[Any], int]:
 def _rows_of_sparse(xp: Any, places: Any, values: Any, batch: int, is_text: bool) -> list[list[int]]:
     """Returns the hashes of each row's elements."""
     rows: list[list[int]] = [[] for _ in range(batch)]
-    for place, value in zip(places.tolist(), values.tolist(), strict=True):
-        rows[place[0]].append(_read(is_text)(value))
+    numbers: list[int] = places[:, 0].tolist()
+    for row, value in zip(numbers, values.tolist(), strict=True):
+        rows[row].append(_read(is_text)(value))
     return rows
 
 
@@ -118,7 +119,7 @@ no_gradient(SparseCross)
 
 
 def cross_hashed(
-    inputs: Sequence[Any], num_buckets: int = 0, hash_key: int | None = None, name: str | None = None
+    inputs: Any, num_buckets: int = 0, hash_key: int | None = None, name: str | None = None
 ) -> SparseTensor:
     """Returns the hash of each combination of categories, one from each input, row by row.
 
@@ -140,12 +141,13 @@ def cross_hashed(
     """
     if not isinstance(inputs, list):
         raise TypeError("Inputs must be a list")
-    if any([isinstance(value, RaggedTensor) or not is_tensor(value) for value in inputs]):
+    listed: list[Any] = [*inputs]
+    if any([isinstance(value, RaggedTensor) or not is_tensor(value) for value in listed]):
         raise TypeError("All inputs must be SparseTensors")
     if num_buckets < 0:
         raise InvalidArgumentError(f"Value for attr 'num_buckets' of {num_buckets} must be at least minimum 0")
-    stored = [value for value in inputs if isinstance(value, SparseTensor)]
-    whole = [as_tensor(value) for value in inputs if not isinstance(value, SparseTensor)]
+    stored = [value for value in listed if isinstance(value, SparseTensor)]
+    whole = [as_tensor(value) for value in listed if not isinstance(value, SparseTensor)]
     values = [sparse.values for sparse in stored]
     indices, crossed, lengths = SparseCross(
         [sparse.indices for sparse in stored],

@@ -14,7 +14,7 @@ from tests.ops.refusals import refused
 NUMBERS, LETTERS = [[1, 2], [3, 4]], [["x"], ["y"]]
 
 
-def crossed(inputs: Callable[[], list[Any]], *arguments: int) -> tuple[list[Any], list[int], list[int]]:
+def crossed(inputs: Callable[[], list[Any]], *arguments: Any) -> tuple[list[Any], list[int], list[int]]:
     result = tf.sparse.cross_hashed(inputs(), *arguments)
     return result.indices.numpy().tolist(), result.values.numpy().tolist(), result.dense_shape.numpy().tolist()
 

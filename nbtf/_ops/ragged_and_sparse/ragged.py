@@ -303,6 +303,36 @@ class RaggedTensor:
     def _with_converted(self, dtype: DType, convert: Callable[[Any, DType], Any]) -> RaggedTensor:
         return self.with_flat_values(convert(self.flat_values, dtype))
 
+    def merge_dims(self, outer_axis: int, inner_axis: int) -> Any:
+        """Returns a ragged tensor, or a tensor, with the axes from `outer_axis` to `inner_axis` merged into one.
+
+        Args:
+          outer_axis: the first axis to merge, counted from the end if negative.
+          inner_axis: the last axis to merge.
+
+        Raises:
+          ValueError: if an axis does not exist, or `outer_axis` is behind `inner_axis`.
+
+        >>> tf.ragged.constant([[[1, 2], [3]], [[4]]]).merge_dims(0, 1)
+        <tf.RaggedTensor [[1, 2], [3], [4]]>
+        """
+        from nbtf._ops.ragged_and_sparse.ragged_rows import merged
+
+        return merged(self, outer_axis, inner_axis)
+
+    @staticmethod
+    def _gather(params: Any, indices: Any, axis: Any, batch_dims: int) -> Any:
+        """Returns slices where `params` or `indices` are ragged, for `tf.gather`."""
+        from nbtf._ops.ragged_and_sparse.ragged_rows import gathered
+
+        return gathered(params, indices, axis, batch_dims)
+
+    def _sum(self, axis: Any, keepdims: bool) -> Any:
+        """Returns sums along axes, for `tf.reduce_sum`."""
+        from nbtf._ops.ragged_and_sparse.ragged_rows import summed
+
+        return summed(self, axis, keepdims)
+
     def to_list(self) -> list[Any]:
         """Returns the elements as nested Python lists.
 

@@ -10,6 +10,8 @@ from nbtf._devices.cpu import CPU
 from nbtf._ops.arrays.broadcasting import reshape
 from nbtf._ops.arrays.joining import concat
 from nbtf._ops.attributes import as_ints
+from nbtf._ops.ragged_and_sparse.ragged_rows import gathered, merged, summed
+from nbtf._ops.ragged_and_sparse.ragged_shape import DynamicRaggedShape
 from nbtf._ops.ragged_and_sparse.row_splits import (
     RaggedTensorToTensor,
     check_rowids,
@@ -316,22 +318,20 @@ class RaggedTensor:
         >>> tf.ragged.constant([[[1, 2], [3]], [[4]]]).merge_dims(0, 1)
         <tf.RaggedTensor [[1, 2], [3], [4]]>
         """
-        from nbtf._ops.ragged_and_sparse.ragged_rows import merged
-
         return merged(self, outer_axis, inner_axis)
 
     @staticmethod
     def _gather(params: Any, indices: Any, axis: Any, batch_dims: int) -> Any:
         """Returns slices where `params` or `indices` are ragged, for `tf.gather`."""
-        from nbtf._ops.ragged_and_sparse.ragged_rows import gathered
-
         return gathered(params, indices, axis, batch_dims)
 
     def _sum(self, axis: Any, keepdims: bool) -> Any:
         """Returns sums along axes, for `tf.reduce_sum`."""
-        from nbtf._ops.ragged_and_sparse.ragged_rows import summed
-
         return summed(self, axis, keepdims)
+
+    def _shape_as_tensor(self, dtype: DType) -> DynamicRaggedShape:
+        """Returns the lengths of the axes, for `tf.shape`."""
+        return DynamicRaggedShape(self, dtype)
 
     def to_list(self) -> list[Any]:
         """Returns the elements as nested Python lists.

@@ -1,4 +1,7 @@
-"""Rows of ragged tensors: merging axes, gathering rows, and sums along axes."""
+"""Rows of ragged tensors: merging axes, gathering rows, and sums along axes.
+
+`RaggedTensor` imports these functions, so they create ragged tensors by the class of those that they get.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +18,6 @@ from nbtf._ops.arrays.shapes import expand_dims
 from nbtf._ops.attributes import as_axis, as_int
 from nbtf._ops.math.arithmetic import cast, multiply
 from nbtf._ops.math.unsorted_segments import unsorted_segment_sum
-from nbtf._ops.ragged_and_sparse.ragged import RaggedTensor
 from nbtf._ops.ragged_and_sparse.row_splits import splits_of
 from nbtf._ops.reductions.sums import reduce_sum
 from nbtf._ops.specs import bracketed
@@ -39,10 +41,15 @@ def positive_axis(axis: int, rank: int, name: str = "axis") -> int:
     return axis % rank
 
 
+def is_ragged(value: Any) -> bool:
+    """Returns whether a value is a ragged tensor."""
+    return hasattr(value, "nested_row_splits")
+
+
 # Merging axes
 
 
-def merged(ragged: RaggedTensor, outer_axis: int, inner_axis: int) -> Any:
+def merged(ragged: Any, outer_axis: int, inner_axis: int) -> Any:
     """Returns a ragged tensor with neighbouring axes merged; see `RaggedTensor.merge_dims`."""
     rank = len(ragged.shape)
     outer = positive_axis(outer_axis, rank, "outer_axis")
@@ -55,7 +62,7 @@ def merged(ragged: RaggedTensor, outer_axis: int, inner_axis: int) -> Any:
 def _merged(value: Any, outer: int, inner: int) -> Any:
     if outer == inner:
         return value
-    if not isinstance(value, RaggedTensor):
+    if not is_ragged(value):
         lengths = value.shape.as_list()
         return reshape(value, [*lengths[:outer], -1, *lengths[inner + 1 :]])
     if outer > 1:
@@ -67,13 +74,13 @@ def _merged(value: Any, outer: int, inner: int) -> Any:
     return value
 
 
-def _with_merged_rows(ragged: RaggedTensor) -> RaggedTensor:
+def _with_merged_rows(ragged: Any) -> Any:
     """Returns a ragged tensor with the axes 1 and 2 merged."""
     values, splits = ragged.values, ragged.row_splits
-    if isinstance(values, RaggedTensor):
-        return RaggedTensor(values.values, gather(cast(values.row_splits, splits.dtype), splits))
+    if is_ragged(values):
+        return type(ragged)(values.values, gather(cast(values.row_splits, splits.dtype), splits))
     length = values.shape.as_list()[1]
-    return RaggedTensor(_merged(values, 0, 1), multiply(splits, as_tensor(length, splits.dtype)))
+    return type(ragged)(_merged(values, 0, 1), multiply(splits, as_tensor(length, splits.dtype)))
 
 
 # Gathering
@@ -85,11 +92,11 @@ def gathered(params: Any, indices: Any, axis: Any, batch_dims: int) -> Any:
     Raises:
       UnimplementedError: for batches of a ragged tensor, and for slices along its inner axes.
     """
-    if not isinstance(params, RaggedTensor):
+    if not is_ragged(params):
         params = as_tensor(params)
     rank = len(params.shape)
     number = positive_axis(batch_dims if axis is None else as_int(axis), rank)
-    if isinstance(params, RaggedTensor):
+    if is_ragged(params):
         if number or batch_dims:
             raise UnimplementedError(
                 f"tf.gather takes only rows of a ragged tensor: axis 0 and batch_dims 0, not axis {number} and "
@@ -109,9 +116,9 @@ def gathered(params: Any, indices: Any, axis: Any, batch_dims: int) -> Any:
     return indices.with_flat_values(slices) if number == 0 else _repeated(slices, indices, number)
 
 
-def _rows_of(params: RaggedTensor, indices: Any) -> Any:
+def _rows_of(params: Any, indices: Any) -> Any:
     """Returns rows of a ragged tensor."""
-    if isinstance(indices, RaggedTensor):
+    if is_ragged(indices):
         return indices.with_flat_values(_rows_of(params, indices.flat_values))
     numbers = as_tensor(indices)
     if not numbers.shape.rank:
@@ -126,14 +133,14 @@ def _rows_of(params: RaggedTensor, indices: Any) -> Any:
     chosen = [_HOST.arange(start, start + length) for start, length in zip(starts, lengths, strict=True)]
     places = _HOST.concatenate([_HOST.empty(0, _HOST.int64), *chosen])
     values = params.values
-    parts = _rows_of(values, places) if isinstance(values, RaggedTensor) else gather(values, places)
-    rows: Any = RaggedTensor(parts, as_tensor(splits_of(lengths.tolist()), params.row_splits.dtype))
+    parts = _rows_of(values, places) if is_ragged(values) else gather(values, places)
+    rows: Any = type(params)(parts, as_tensor(splits_of(lengths.tolist()), params.row_splits.dtype))
     for length in reversed(shape[1:]):
-        rows = RaggedTensor.from_uniform_row_length(rows, length)
+        rows = params.from_uniform_row_length(rows, length)
     return rows
 
 
-def _repeated(slices: Tensor, indices: RaggedTensor, axis: int) -> RaggedTensor:
+def _repeated(slices: Tensor, indices: Any, axis: int) -> Any:
     """Returns slices, gathered along an axis, with the rows of the indices in the place of that axis."""
     lengths: list[Any] = slices.shape.as_list()
     outer, count = lengths[:axis], 1
@@ -143,16 +150,16 @@ def _repeated(slices: Tensor, indices: RaggedTensor, axis: int) -> RaggedTensor:
     for row_splits in reversed(indices.nested_row_splits):
         splits = row_splits.numpy()
         all_lengths = _HOST.tile(_HOST.diff(splits), count).tolist()
-        result = RaggedTensor(result, as_tensor(splits_of(all_lengths), row_splits.dtype))
+        result = type(indices)(result, as_tensor(splits_of(all_lengths), row_splits.dtype))
     for length in reversed([*outer[1:], len(indices)]):
-        result = RaggedTensor.from_uniform_row_length(result, length)
+        result = indices.from_uniform_row_length(result, length)
     return result
 
 
 # Sums
 
 
-def summed(ragged: RaggedTensor, axis: Any, keepdims: bool) -> Any:
+def summed(ragged: Any, axis: Any, keepdims: bool) -> Any:
     """Returns sums of a ragged tensor along axes; see `tf.reduce_sum`."""
     rank = len(ragged.shape)
     if axis is None:
@@ -162,19 +169,17 @@ def summed(ragged: RaggedTensor, axis: Any, keepdims: bool) -> Any:
     axes: Sequence[int] = [numbers] if isinstance(numbers, int) else numbers
     result: Any = ragged
     for number in sorted({positive_axis(each, rank) for each in axes}, reverse=True):
-        is_ragged = isinstance(result, RaggedTensor)
-        result = _summed(result, number, keepdims) if is_ragged else reduce_sum(result, number, keepdims)
+        result = _summed(result, number, keepdims) if is_ragged(result) else reduce_sum(result, number, keepdims)
     return result
 
 
-def _summed(ragged: RaggedTensor, axis: int, keepdims: bool) -> Any:
+def _summed(ragged: Any, axis: int, keepdims: bool) -> Any:
     """Returns sums along one axis."""
     splits = ragged.row_splits.numpy()
     if axis > 1:
         values = ragged.values
-        is_ragged = isinstance(values, RaggedTensor)
         return ragged.with_values(
-            _summed(values, axis - 1, keepdims) if is_ragged else reduce_sum(values, axis - 1, keepdims)
+            _summed(values, axis - 1, keepdims) if is_ragged(values) else reduce_sum(values, axis - 1, keepdims)
         )
     lengths = _HOST.diff(splits)
     if axis == 1:
@@ -188,7 +193,7 @@ def _summed(ragged: RaggedTensor, axis: int, keepdims: bool) -> Any:
 
 def _in_segments(values: Any, ids: Any, count: int) -> Any:
     """Returns `count` rows, each the sum of the rows with its id; the longest row decides the length."""
-    if not isinstance(values, RaggedTensor):
+    if not is_ragged(values):
         return unsorted_segment_sum(values, as_tensor(ids, int64), count)
     splits = values.row_splits.numpy()
     lengths = _HOST.diff(splits)
@@ -198,11 +203,11 @@ def _in_segments(values: Any, ids: Any, count: int) -> Any:
     places = _HOST.arange(splits[-1]) - _HOST.repeat(splits[:-1], lengths)
     inner_ids = _HOST.repeat(starts[ids], lengths) + places
     sums = _in_segments(values.values, inner_ids, int(starts[-1]))
-    return RaggedTensor(sums, as_tensor(starts, values.row_splits.dtype))
+    return type(values)(sums, as_tensor(starts, values.row_splits.dtype))
 
 
 def _expanded(sums: Any, axis: int) -> Any:
     """Returns sums with an axis of length 1 in the place of the first or second."""
-    if not isinstance(sums, RaggedTensor):
+    if not is_ragged(sums):
         return expand_dims(sums, axis)
-    return RaggedTensor.from_uniform_row_length(sums, len(sums) if axis == 0 else 1)
+    return sums.from_uniform_row_length(sums, len(sums) if axis == 0 else 1)

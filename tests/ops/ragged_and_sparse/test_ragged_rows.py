@@ -106,6 +106,27 @@ def test_sums_are_taken(call: Callable[[], Any], expected: Any) -> None:
     assert expected == nested(listed(call()))
 
 
+def test_shapes_have_the_lengths_of_uniform_axes() -> None:
+    shape: Any = tf.shape(deep())
+    inner = tf.shape(of_blocks(), tf.int64)
+
+    assert "<DynamicRaggedShape lengths=[3, (2, 0, 1), (2, 1, 3)] num_row_partitions=2>" == repr(shape)
+    assert [3, 2, 2] == [shape[0].numpy(), inner[2].numpy(), inner[-1].numpy()]
+    assert [tf.int32, tf.int64] == [shape[0].dtype, inner[0].dtype]
+    assert (3, 2) == (shape.rank, shape.num_row_partitions)
+    with pytest.raises(ValueError, match="Index 1 is not uniform"):
+        _ = shape[1]
+    with pytest.raises(IndexError, match="Axis 3 does not exist"):
+        _ = shape[3]
+    with pytest.raises(UnimplementedError, match="indexed only with integers"):
+        _ = shape[1:]
+
+
+def test_zeros_and_ones_have_the_same_rows() -> None:
+    assert [[1.0, 1.0], [], [1.0]] == listed(tf.ones_like(flat()))
+    assert [[[0, 0], [0]], [], [[0, 0, 0]]] == listed(tf.zeros_like(deep(), tf.int64))
+
+
 def test_sums_and_rows_have_gradients() -> None:
     values = tf.constant([1.0, 2.0, 3.0])
     with tf.GradientTape() as tape:

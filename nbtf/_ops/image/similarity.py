@@ -125,8 +125,8 @@ def _prepared(img1: TensorLike, img2: TensorLike, max_val: Any) -> tuple[Tensor,
     if any([None not in pair and 1 not in pair and pair[0] != pair[1] for pair in zip(*fronts, strict=False)]):
         raise ValueError(f"Two images are not compatible: {shapes[0]} and {shapes[1]}")
     if x.dtype is not y.dtype:
-        expected, given = x.dtype.c_name, y.dtype.c_name
-        text = f"cannot compute ShapeN as input #1(zero-based) was expected to be a {expected} tensor but is a {given}"
+        expected, actual = x.dtype.c_name, y.dtype.c_name
+        text = f"cannot compute ShapeN as input #1(zero-based) was expected to be a {expected} tensor but is a {actual}"
         raise InvalidArgumentError(f"{text} tensor [Op:ShapeN] name: ")
     largest = convert_image_dtype(cast(max_val, x.dtype), float32)
     return convert_image_dtype(identity(x), float32), convert_image_dtype(y, float32), largest
@@ -155,8 +155,8 @@ def _in_windows(
 
 def _window(size: int, sigma: float) -> Tensor:
     """Returns the weights of a window, from a normal distribution."""
-    places = subtract(cast(number_range(size), float32), (size - 1) / 2.0)
-    exponents = multiply(square(places), -0.5 / sigma**2)
+    offsets = subtract(cast(number_range(size), float32), (size - 1) / 2.0)
+    exponents = multiply(square(offsets), -0.5 / sigma**2)
     exponents = add(reshape(exponents, [1, -1]), reshape(exponents, [-1, 1]))
     return reshape(softmax(reshape(exponents, [1, -1])), [size, size, 1, 1])
 
@@ -172,8 +172,8 @@ def _halved(x: Tensor) -> Tensor:
     """Returns images of half the height and width; an odd row or column is repeated."""
     lengths = lengths_of(x)
     flat = reshape(x, [-1, *lengths[-3:]])
-    rests = [floormod(length, 2) if isinstance(length, Tensor) else length % 2 for length in lengths[-3:-1]]
-    if any([isinstance(rest, Tensor) or rest for rest in rests]):
-        flat = pad(flat, [[0, 0], [0, rests[0]], [0, rests[1]], [0, 0]], "SYMMETRIC")
+    remainders = [floormod(length, 2) if isinstance(length, Tensor) else length % 2 for length in lengths[-3:-1]]
+    if any([isinstance(remainder, Tensor) or remainder for remainder in remainders]):
+        flat = pad(flat, [[0, 0], [0, remainders[0]], [0, remainders[1]], [0, 0]], "SYMMETRIC")
     means = avg_pool2d(flat, [1, 2, 2, 1], [1, 2, 2, 1], "VALID")
     return reshape(means, [*lengths[:-3], *lengths_of(means)[1:]])

@@ -40,10 +40,10 @@ def _decoded_partly(inputs: Any, sequence_length: Any, **attrs: Any) -> list[Any
 
 def _sparse_parts(xp: Any, rows: Sequence[Sequence[int]]) -> tuple[Any, Any, Any]:
     """Returns places, values and shape of the sparse tensor of some rows."""
-    places = [(row, at) for row, labels in enumerate(rows) for at in range(len(labels))]
+    positions = [(row, at) for row, labels in enumerate(rows) for at in range(len(labels))]
     values = [label for labels in rows for label in labels]
     shape = [len(rows), max([0, *map(len, rows)])]
-    return xp.array(places, xp.int64).reshape(-1, 2), xp.array(values, xp.int64), xp.array(shape, xp.int64)
+    return xp.array(positions, xp.int64).reshape(-1, 2), xp.array(values, xp.int64), xp.array(shape, xp.int64)
 
 
 @op(
@@ -68,8 +68,10 @@ def CTCGreedyDecoder(xp: Any, inputs: Any, sequence_length: Any, merge_repeated:
     rows = list[list[int]]()
     for row, length in enumerate(lengths):
         labels = likeliest[:length, row].tolist()
-        kept = [label for at, label in enumerate(labels) if not (merge_repeated and at and label == labels[at - 1])]
-        rows.append([label for label in kept if label != blank])
+        classes_in_turn = [
+            label for at, label in enumerate(labels) if not (merge_repeated and at and label == labels[at - 1])
+        ]
+        rows.append([label for label in classes_in_turn if label != blank])
     counts = xp.arange(steps)[:, None] < sequence_length
     scores = 0 - xp.where(counts, inputs.max(2), 0).sum(0, dtype=inputs.dtype)  # 0 steps score 0, not -0
     return [*_sparse_parts(xp, rows), scores[:, None]]
@@ -271,7 +273,7 @@ def beam_search(
 ) -> Decoded:
     """Returns the likeliest sequences; `merge_repeated` makes repeated labels one label in each sequence."""
     logits = as_tensor(inputs)
-    *parts, probabilities = CTCBeamSearchDecoder(
+    *components, probabilities = CTCBeamSearchDecoder(
         logits,
         sequence_length,
         beam_width=beam_width,
@@ -279,5 +281,5 @@ def beam_search(
         merge_repeated=merge_repeated,
         out_types=[*[int64] * (3 * top_paths), logits.dtype],
     )
-    groups = (parts[:top_paths], parts[top_paths : 2 * top_paths], parts[2 * top_paths :])
+    groups = (components[:top_paths], components[top_paths : 2 * top_paths], components[2 * top_paths :])
     return [SparseTensor(*path) for path in zip(*groups, strict=True)], probabilities

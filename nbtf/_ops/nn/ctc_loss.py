@@ -29,12 +29,12 @@ def check_batch(inputs: Spec, sequence_length: Spec) -> None:
         raise InvalidArgumentError("sequence_length is not a vector")
 
 
-def _specs(inputs: Spec, *others: Spec, **attrs: Any) -> list[Spec]:
-    check_batch(inputs, others[-1])
+def _specs(inputs: Spec, *operands: Spec, **attrs: Any) -> list[Spec]:
+    check_batch(inputs, operands[-1])
     return [Spec((inputs.shape[1],), inputs.dtype), inputs]
 
 
-def _partly(inputs: Any, *others: Any, **attrs: Any) -> list[Any]:
+def _partly(inputs: Any, *operands: Any, **attrs: Any) -> list[Any]:
     return [(None,), (None, None, None) if inputs.shape is None else inputs.shape]
 
 
@@ -100,8 +100,8 @@ def _rows(indices: Sequence[Sequence[int]], values: Sequence[int], batch: int) -
     longest = max([index[1] for index in indices], default=0) + 1
     for at, (index, label) in enumerate(zip(indices, values, strict=True)):
         if not 0 <= index[0] < batch:
-            place = f"indices[{at}] = [{index[0]},{index[1]}] is out of bounds: need 0 <= index < [{batch},{longest}]"
-            raise InvalidArgumentError(f"label SparseTensor is not valid: {place}")
+            bounds = f"indices[{at}] = [{index[0]},{index[1]}] is out of bounds: need 0 <= index < [{batch},{longest}]"
+            raise InvalidArgumentError(f"label SparseTensor is not valid: {bounds}")
         rows[index[0]].append(label)
     for row, labels in enumerate(rows):
         if not labels:
@@ -110,7 +110,7 @@ def _rows(indices: Sequence[Sequence[int]], values: Sequence[int], batch: int) -
 
 
 def _without_blanks(row: int, labels: list[int], classes: int) -> list[int]:
-    """Returns the labels before the first that is no class; only such labels may follow it."""
+    """Returns the labels before the first that is not a class; only such labels may follow it."""
     text = ",".join(map(str, labels))
     if min(labels, default=0) < 0:
         raise InvalidArgumentError(f"All labels must be nonnegative integers, batch: {row} labels: {text}")
@@ -136,8 +136,8 @@ def CTCLossV2(xp: Any, inputs: Any, labels: Any, label_length: Any, sequence_len
 def _(call: Call, grad: Tensor | None, grad_of_gradient: Tensor | None) -> Gradients:
     if grad_of_gradient is not None:
         raise LookupError(
-            "Gradient explicitly disabled. Reason: Currently there is no way to take the second derivative of ctc_loss "
-            "due to the fused implementation's interaction with tf.gradients()"
+            "Gradient explicitly disabled. Reason: the op computes its gradient together with the loss, so ctc_loss "
+            "cannot be differentiated twice."
         )
     if grad is None:
         return [None, None, None, None]

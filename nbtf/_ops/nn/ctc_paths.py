@@ -71,8 +71,8 @@ class _Paths:
         counts = (2 * xp.minimum(labels.lengths, longest) + 1)[:, None]
         self.ends = (states >= counts - 2) & (states < counts) & (labels.lengths <= longest)[:, None]
         self.begins = xp.broadcast_to(states < 2, self.classes.shape)
-        before = xp.concatenate([self.classes[:, :2], self.classes[:, :-2]], 1)[:, : 2 * longest + 1]
-        self.skips = is_label & (states > 2) & ((self.classes != before) | (not rules.merges))
+        previous = xp.concatenate([self.classes[:, :2], self.classes[:, :-2]], 1)[:, : 2 * longest + 1]
+        self.skips = is_label & (states > 2) & ((self.classes != previous) | (not rules.merges))
         self.stays = xp.broadcast_to(~is_label | rules.merges, self.classes.shape)
         where = xp.broadcast_to(xp.where(self.is_class, self.classes, 0), (len(log_probabilities), *self.classes.shape))
         scores = xp.take_along_axis(log_probabilities, where.astype(xp.int64), 2)

@@ -105,8 +105,8 @@ def gathered(params: Any, indices: Any, axis: Any, batch_dims: int) -> Any:
         return _rows_of(params, indices)
     if batch_dims == 1 and number == 1 and indices.ragged_rank == 1:
         flat = indices.flat_values
-        places = stack([cast(indices.value_rowids(), int64), cast(flat, int64)], 1)
-        return indices.with_flat_values(gather_nd(params, places))
+        positions = stack([cast(indices.value_rowids(), int64), cast(flat, int64)], 1)
+        return indices.with_flat_values(gather_nd(params, positions))
     if batch_dims:
         raise UnimplementedError(
             f"tf.gather at ragged indices supports batch_dims 1 along axis 1, not {batch_dims} along axis {number}. "
@@ -127,14 +127,14 @@ def _rows_of(params: Any, indices: Any) -> Any:
     splits = params.row_splits.numpy()
     for position, number in enumerate(flat.tolist()):
         if not 0 <= number < len(params):
-            place = bracketed(_HOST.unravel_index(position, shape)).replace(" ", "")
-            raise InvalidArgumentError(f"indices{place} = {number} is not in [0, {len(params)})")
+            label = bracketed(_HOST.unravel_index(position, shape)).replace(" ", "")
+            raise InvalidArgumentError(f"indices{label} = {number} is not in [0, {len(params)})")
     starts, lengths = splits[:-1][flat], _HOST.diff(splits)[flat]
     chosen = [_HOST.arange(start, start + length) for start, length in zip(starts, lengths, strict=True)]
-    places = _HOST.concatenate([_HOST.empty(0, _HOST.int64), *chosen])
+    positions = _HOST.concatenate([_HOST.empty(0, _HOST.int64), *chosen])
     values = params.values
-    parts = _rows_of(values, places) if is_ragged(values) else gather(values, places)
-    rows: Any = type(params)(parts, as_tensor(splits_of(lengths.tolist()), params.row_splits.dtype))
+    row_values = _rows_of(values, positions) if is_ragged(values) else gather(values, positions)
+    rows: Any = type(params)(row_values, as_tensor(splits_of(lengths.tolist()), params.row_splits.dtype))
     for length in reversed(shape[1:]):
         rows = params.from_uniform_row_length(rows, length)
     return rows
@@ -200,8 +200,8 @@ def _in_segments(values: Any, ids: Any, count: int) -> Any:
     longest = _HOST.zeros(count, _HOST.int64)
     _HOST.maximum.at(longest, ids, lengths)
     starts = _HOST.array([0, *accumulate(longest.tolist())], _HOST.int64)
-    places = _HOST.arange(splits[-1]) - _HOST.repeat(splits[:-1], lengths)
-    inner_ids = _HOST.repeat(starts[ids], lengths) + places
+    positions = _HOST.arange(splits[-1]) - _HOST.repeat(splits[:-1], lengths)
+    inner_ids = _HOST.repeat(starts[ids], lengths) + positions
     sums = _in_segments(values.values, inner_ids, int(starts[-1]))
     return type(values)(sums, as_tensor(starts, values.row_splits.dtype))
 

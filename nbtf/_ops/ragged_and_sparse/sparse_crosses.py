@@ -59,22 +59,22 @@ def SparseCross(
     hash_key: int,
 ) -> list[Any]:
     count = len(indices)
-    stored, whole = (iter(numbers), iter(texts)), (iter(dense_numbers), iter(dense_texts))
+    stored, dense = (iter(numbers), iter(texts)), (iter(dense_numbers), iter(dense_texts))
     columns = [
-        _rows_of_sparse(xp, places, next(stored[is_text]), int(shape[0]), is_text)
-        for places, shape, is_text in zip(indices, shapes, of_texts[:count], strict=True)
+        _rows_of_sparse(xp, positions, next(stored[is_text]), int(shape[0]), is_text)
+        for positions, shape, is_text in zip(indices, shapes, of_texts[:count], strict=True)
     ]
-    columns += [_rows_of_dense(next(whole[is_text]), at, is_text) for at, is_text in enumerate(of_texts[count:])]
+    columns += [_rows_of_dense(next(dense[is_text]), at, is_text) for at, is_text in enumerate(of_texts[count:])]
     batch = len(columns[0]) if columns else 0
     for at, column in enumerate(columns):
         if len(column) != batch:
             position = f"sparse tensor {at}" if at < count else f"dense tensor {at - count}"
             raise InvalidArgumentError(f"Expected batch size {batch} got {len(column)} at {position}")
     rows = [_crosses([column[row] for column in columns], num_buckets, hash_key) for row in range(batch)]
-    places = [(row, at) for row, hashes in enumerate(rows) for at in range(len(hashes))]
+    positions = [(row, at) for row, hashes in enumerate(rows) for at in range(len(hashes))]
     values = [value for hashes in rows for value in hashes]
     lengths = [batch, max([0, *map(len, rows)])]
-    return [xp.array(places, xp.int64).reshape(-1, 2), xp.array(values, xp.int64), xp.array(lengths, xp.int64)]
+    return [xp.array(positions, xp.int64).reshape(-1, 2), xp.array(values, xp.int64), xp.array(lengths, xp.int64)]
 
 
 def _read(is_text: bool) -> Callable[[Any], int]:
@@ -82,10 +82,10 @@ def _read(is_text: bool) -> Callable[[Any], int]:
     return fingerprint if is_text else lambda number: int(number) & _ALL
 
 
-def _rows_of_sparse(xp: Any, places: Any, values: Any, batch: int, is_text: bool) -> list[list[int]]:
+def _rows_of_sparse(xp: Any, positions: Any, values: Any, batch: int, is_text: bool) -> list[list[int]]:
     """Returns the hashes of each row's elements."""
     rows: list[list[int]] = [[] for _ in range(batch)]
-    numbers: list[int] = places[:, 0].tolist()
+    numbers: list[int] = positions[:, 0].tolist()
     for row, value in zip(numbers, values.tolist(), strict=True):
         rows[row].append(_read(is_text)(value))
     return rows
@@ -147,14 +147,14 @@ def cross_hashed(
     if num_buckets < 0:
         raise InvalidArgumentError(f"Value for attr 'num_buckets' of {num_buckets} must be at least minimum 0")
     stored = [value for value in listed if isinstance(value, SparseTensor)]
-    whole = [as_tensor(value) for value in listed if not isinstance(value, SparseTensor)]
+    dense = [as_tensor(value) for value in listed if not isinstance(value, SparseTensor)]
     values = [sparse.values for sparse in stored]
     indices, crossed, lengths = SparseCross(
         [sparse.indices for sparse in stored],
         [sparse.dense_shape for sparse in stored],
         *_apart(values),
-        *_apart(whole),
-        of_texts=[value.dtype is string for value in (*values, *whole)],
+        *_apart(dense),
+        of_texts=[value.dtype is string for value in (*values, *dense)],
         num_buckets=num_buckets,
         hash_key=_DEFAULT_KEY if hash_key is None else hash_key,
         name=name,

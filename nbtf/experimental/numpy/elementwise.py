@@ -187,7 +187,7 @@ def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0)
       default: the value where no condition holds; 0 by default.
 
     Raises:
-      ValueError: if there are no conditions, or another number of choices.
+      ValueError: if `condlist` is empty, or the lists differ in length.
 
     >>> tf.experimental.numpy.select([[True, False]], [tf.constant([1.0, 2.0])], 7).numpy()
     array([1., 7.], dtype=float32)

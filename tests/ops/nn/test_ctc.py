@@ -235,5 +235,5 @@ def test_a_loss_has_no_second_derivative() -> None:
             inner.watch(x)
             loss = tf.nn.ctc_loss(LABELS, x, [2, 1, 2], [5, 4, 3])
         slopes = inner.gradient(loss, x)
-    with pytest.raises(LookupError, match="no way to take the second derivative of ctc_loss"):
+    with pytest.raises(LookupError, match="cannot be differentiated twice"):
         outer.gradient(slopes, x)

@@ -404,6 +404,10 @@ class RaggedTensor:
         begin, end = self._splits()[row % rows :][:2].tolist()
         return self._values[begin:end]
 
+    def _slices(self) -> list[Any]:
+        """Returns the rows, for `tf.map_fn`."""
+        return [*self]
+
     def _slice_rows(self, rows: slice) -> RaggedTensor:
         if rows == slice(None):
             return self

@@ -127,6 +127,16 @@ def test_zeros_and_ones_have_the_same_rows() -> None:
     assert [[[0, 0], [0]], [], [[0, 0, 0]]] == listed(tf.zeros_like(deep(), tf.int64))
 
 
+def test_functions_map_rows() -> None:
+    rows = tf.ragged.constant([[1, 1, 2], [], [3]])
+
+    assert [[1, 2], [], [3]] == listed(tf.map_fn(lambda row: tf.unique(row)[0], rows))
+    assert [4, 0, 3] == listed(tf.map_fn(tf.reduce_sum, rows, fn_output_signature=tf.int32))
+    assert [[[2, 4], [6]], [], [[8, 10, 12]]] == listed(tf.map_fn(lambda row: row * 2, deep()))
+    with pytest.raises(ValueError, match="fn must return the rows of a ragged tensor, not scalars"):
+        tf.map_fn(tf.reduce_sum, rows)
+
+
 def test_sums_and_rows_have_gradients() -> None:
     values = tf.constant([1.0, 2.0, 3.0])
     with tf.GradientTape() as tape:

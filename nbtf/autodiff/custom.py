@@ -105,7 +105,7 @@ def _check_traceable(graph: Any, kwargs: Any) -> None:
     """
     if kwargs and graph is not None:
         raise ValueError(ONLY_EAGER_KEYWORDS)
-    if hasattr(graph, "call") and not graph.only_describes and not (SCOPE() or EMPTY).tapes:
+    if not getattr(graph, "only_describes", True) and not (SCOPE() or EMPTY).tapes:
         from nbtf._graph.lengths import NotKnownError
 
         raise NotKnownError("a function with its own gradient is traced only under a tape")

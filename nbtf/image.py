@@ -28,6 +28,8 @@ from nbtf._ops.image.random_adjustments import stateless_random_hue as stateless
 from nbtf._ops.image.random_adjustments import stateless_random_saturation as stateless_random_saturation
 from nbtf._ops.image.resizing import ResizeMethod as ResizeMethod
 from nbtf._ops.image.resizing import resize as resize
+from nbtf._ops.image.similarity import ssim as ssim
+from nbtf._ops.image.similarity import ssim_multiscale as ssim_multiscale
 from nbtf._ops.image.values import adjust_brightness as adjust_brightness
 from nbtf._ops.image.values import adjust_gamma as adjust_gamma
 from nbtf._ops.image.values import convert_image_dtype as convert_image_dtype

@@ -13,6 +13,7 @@ from nbtf._ops.ragged_and_sparse.sparse_arithmetic import add as add
 from nbtf._ops.ragged_and_sparse.sparse_arithmetic import maximum as maximum
 from nbtf._ops.ragged_and_sparse.sparse_arithmetic import minimum as minimum
 from nbtf._ops.ragged_and_sparse.sparse_counts import bincount as bincount
+from nbtf._ops.ragged_and_sparse.sparse_crosses import cross_hashed as cross_hashed
 from nbtf._ops.ragged_and_sparse.sparse_reductions import reduce_max as reduce_max
 from nbtf._ops.ragged_and_sparse.sparse_reductions import reduce_sum as reduce_sum
 from nbtf._ops.ragged_and_sparse.sparse_rows import fill_empty_rows as fill_empty_rows
@@ -27,6 +28,7 @@ __all__ = [
     "add",
     "bincount",
     "concat",
+    "cross_hashed",
     "expand_dims",
     "fill_empty_rows",
     "from_dense",

@@ -102,6 +102,26 @@ def test_classes_have_tensorflows_names_only_while_presented() -> None:
         assert class_names() == before
 
 
+def test_classes_with_tensorflows_names_are_found_under_them() -> None:
+    with nbtf.runtime.present_as_tensorflow():
+        imported("tensorflow.python.trackable.data_structures")
+        for value_class, _, _ in NAMED:
+            assert value_class is pickle.loads(pickle.dumps(value_class))
+
+
+def test_a_graph_that_only_describes_takes_functions_with_their_own_gradient() -> None:
+    @nbtf.custom_gradient
+    def twice(x: Any) -> Any:
+        return x * 2, lambda grad: grad
+
+    with nbtf.runtime.present_as_tensorflow():
+        private = imported("tensorflow").__internal__
+        with private.FuncGraph("scratch").as_default():
+            x = imported("tensorflow.compat.v1").placeholder("float32", [None, 3])
+            results = [twice(x), nbtf.function(twice)(x), nbtf.cond(x[0, 0] > 0, lambda: twice(x), lambda: x)]
+            assert [[None, 3]] * 3 == [result.shape.as_list() for result in results]
+
+
 def test_private_names_outside_a_presentation_rename_nothing() -> None:
     code = "import nbtf; nbtf.__internal__; print(nbtf.SparseTensor.__module__[:4], nbtf.data.Dataset.__name__)"
     environ = {**os.environ, "NBTF_AS_TENSORFLOW": "0", "PYTHONPATH": str(ROOT)}

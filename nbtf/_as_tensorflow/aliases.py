@@ -36,7 +36,7 @@ ALIASES = {
         f"{_INSIDE}.private_modules:disable_op_determinism enable_op_determinism is_op_determinism_enabled",
         "keras.src.trainers.trainer, while it builds a model",
     ),
-    "python.data.ops.dataset_ops": Alias("nbtf.data.dataset:Dataset", "class_names.py: pickles of classes"),
+    "python.data.ops.dataset_ops": Alias(f"{_INSIDE}.private_modules:DatasetV2", "class_names.py: pickles of classes"),
     "python.distribute.input_lib": Alias("nbtf.distribute.datasets:DistributedDataset", "class_names.py"),
     "python.framework.sparse_tensor": Alias("nbtf.sparse:SparseTensor", "class_names.py"),
     "python.framework.tensor": Alias("nbtf:Tensor", "class_names.py"),

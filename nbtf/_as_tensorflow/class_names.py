@@ -9,6 +9,7 @@ from nbtf._ops.ragged_and_sparse.sparse import SparseTensor
 from nbtf._runtime.tensor import Tensor
 from nbtf.data.dataset import Dataset
 from nbtf.distribute.datasets import DistributedDataset
+from nbtf.keras.layers.tracking import TrackedDict, TrackedList
 
 NAMED: tuple[tuple[Any, str, str], ...] = (
     (Dataset, "DatasetV2", "python.data.ops.dataset_ops"),
@@ -16,8 +17,11 @@ NAMED: tuple[tuple[Any, str, str], ...] = (
     (RaggedTensor, "RaggedTensor", "python.ops.ragged.ragged_tensor"),
     (SparseTensor, "SparseTensor", "python.framework.sparse_tensor"),
     (Tensor, "Tensor", "python.framework.tensor"),
+    (TrackedDict, "_DictWrapper", "python.trackable.data_structures"),
+    (TrackedList, "ListWrapper", "python.trackable.data_structures"),
 )
-"""Each class, with its name and module in TensorFlow. `keras.src.trainers.data_adapters` compares them."""
+"""Each class, with its name and module in TensorFlow. `keras.src.trainers.data_adapters` compares them, and errors of
+optree show the last two."""
 
 
 _NBTFS: dict[Any, tuple[str, str]] = {}
@@ -28,11 +32,13 @@ def give_names() -> None:
     """Gives the classes TensorFlow's names, until `restore_names`."""
     for value_class, name, module in NAMED:
         _NBTFS.setdefault(value_class, (value_class.__name__, value_class.__module__))
-        value_class.__name__, value_class.__module__ = name, f"tensorflow.{module}"
+        value_class.__name__ = value_class.__qualname__ = name
+        value_class.__module__ = f"tensorflow.{module}"
 
 
 def restore_names() -> None:
     """Gives the classes nbtf's names again."""
     for value_class, (name, module) in _NBTFS.items():
-        value_class.__name__, value_class.__module__ = name, module
+        value_class.__name__ = value_class.__qualname__ = name
+        value_class.__module__ = module
     _NBTFS.clear()

@@ -152,6 +152,7 @@ class FuncGraph:
     def as_default(self) -> AbstractContextManager[Any]:
         """Returns a block whose ops are recorded and do not run."""
         graph = FunctionGraph(self.name, function_graph())
+        graph.only_describes = True
         return inside((SCOPE() or EMPTY).with_(graph=graph, tapes=(), request=None))
 
 

@@ -8,11 +8,13 @@ from typing import Any, NoReturn
 from nbtf._as_tensorflow.internal import AutoTrackable
 from nbtf.compat._v1.context import executing_eagerly as executing_eagerly
 from nbtf.compat._v1.context import num_gpus as num_gpus
+from nbtf.data.dataset import Dataset as DatasetV2
 from nbtf.keras.layers.tracking import TrackedDict as _DictWrapper
 from nbtf.keras.layers.tracking import TrackedList as ListWrapper
 from nbtf.runtime import restart
 
 __all__ = [
+    "DatasetV2",
     "Event",
     "Layout",
     "ListWrapper",

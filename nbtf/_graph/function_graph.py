@@ -76,6 +76,8 @@ class FunctionGraph(CapturingTrace):
         """Returns the value of a tensor in the call that is being traced."""
         self.seeds = FunctionSeeds(seeds())
         self.is_finished = False
+        self.only_describes: bool = outer is not None and outer.only_describes
+        """Whether its ops never run, because only the shapes and dtypes of results matter."""
         self.replica = (SCOPE() or EMPTY).replica
         """The replica that traces the function for itself, or None."""
         self._fresh: dict[GraphTensor, ConstantStep] | None = None

@@ -99,10 +99,13 @@ class CustomGradient:
 
 
 def _check_traceable(graph: Any, kwargs: Any) -> None:
-    """Raises `NotKnownError` when tracing without a tape, because an outer tape could not see the custom gradient."""
+    """Raises `NotKnownError` when tracing without a tape, because an outer tape could not see the custom gradient.
+
+    A graph that only describes results never meets a tape.
+    """
     if kwargs and graph is not None:
         raise ValueError(ONLY_EAGER_KEYWORDS)
-    if hasattr(graph, "call") and not (SCOPE() or EMPTY).tapes:
+    if not getattr(graph, "only_describes", True) and not (SCOPE() or EMPTY).tapes:
         from nbtf._graph.lengths import NotKnownError
 
         raise NotKnownError("a function with its own gradient is traced only under a tape")

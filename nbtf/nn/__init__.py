@@ -27,6 +27,9 @@ from nbtf._ops.nn.convolution_by_rank import conv1d as conv1d
 from nbtf._ops.nn.convolution_by_rank import conv1d_transpose as conv1d_transpose
 from nbtf._ops.nn.convolution_by_rank import conv_transpose as conv_transpose
 from nbtf._ops.nn.convolution_by_rank import convolution as convolution
+from nbtf._ops.nn.ctc_decoding import ctc_beam_search_decoder as ctc_beam_search_decoder
+from nbtf._ops.nn.ctc_decoding import ctc_greedy_decoder as ctc_greedy_decoder
+from nbtf._ops.nn.ctc_loss import ctc_loss as ctc_loss
 from nbtf._ops.nn.depthwise_convolution import depthwise_conv2d as depthwise_conv2d
 from nbtf._ops.nn.depthwise_convolution import separable_conv2d as separable_conv2d
 from nbtf._ops.nn.dropout import dropout as dropout

@@ -91,6 +91,8 @@ def test_functions_of_two_values_are_numpys(name: str) -> None:
         ("log2", ([8.0],)),
         ("log10", ([100.0],)),
         ("where", ([True, False], [1, 2], 3.5)),
+        ("select", ([[True, False], [True, True]], [np.array([1, 2]), np.array([3.5, 4.5])])),
+        ("select", ([[False, True]], [np.array([1.0, 2.0], np.float32)], np.float32(7.0))),
         ("isclose", ([1.0, 2.0], [1.0, 2.1])),
         ("logical_xor", ([1, 0], [1, 1])),
     ],

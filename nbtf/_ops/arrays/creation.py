@@ -245,7 +245,7 @@ def zeros_like(
     """Returns zeros with the shape of a tensor.
 
     Args:
-      input: any tensor.
+      input: any tensor, or a ragged tensor.
       dtype: the dtype of the zeros; by default `input`'s.
       layout: accepted and ignored; distributed layouts are not supported.
 
@@ -255,6 +255,9 @@ def zeros_like(
     >>> tf.zeros_like([[1, 2]]).numpy()
     array([[0, 0]], dtype=int32)
     """
+    of_ragged: Any = None if input.__class__ is Tensor else getattr(input, "with_flat_values", None)
+    if of_ragged is not None:
+        return of_ragged(zeros_like(of_ragged.__self__.flat_values, dtype))
     tensor = as_tensor(input)
     if dtype is not None and as_dtype(dtype) is not tensor._dtype:
         return zeros(shape_of(tensor), dtype, name=name)
@@ -267,7 +270,7 @@ def ones_like(
     """Returns ones with the shape of a tensor.
 
     Args:
-      input: any tensor except string tensors.
+      input: any tensor except string tensors, or a ragged tensor.
       dtype: the dtype of the ones; by default `input`'s.
       layout: accepted and ignored; distributed layouts are not supported.
 
@@ -280,6 +283,9 @@ def ones_like(
     >>> tf.ones_like([[1, 2]], dtype=tf.float32).numpy()
     array([[1., 1.]], dtype=float32)
     """
+    of_ragged: Any = None if input.__class__ is Tensor else getattr(input, "with_flat_values", None)
+    if of_ragged is not None:
+        return of_ragged(ones_like(of_ragged.__self__.flat_values, dtype))
     tensor = as_tensor(input)
     if dtype is not None and as_dtype(dtype) is not tensor._dtype:
         return ones(shape_of(tensor), dtype, name=name)

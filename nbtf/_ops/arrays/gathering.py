@@ -120,8 +120,8 @@ def gather(
     """Returns slices of a tensor at the given indices along an axis.
 
     Args:
-      params: a tensor with at least one axis.
-      indices: the indices of the slices, an integer tensor.
+      params: a tensor with at least one axis, or a ragged tensor, whose rows are gathered.
+      indices: the indices of the slices, an integer tensor; they may be ragged.
       validate_indices: accepted and ignored; as in TensorFlow, a real GPU reads zeros for indices out of range.
       axis: the axis to gather along; by default the first after the batch axes.
       batch_dims: number of leading batch axes that both have in common; 0 by default.
@@ -136,6 +136,9 @@ def gather(
     array([[3, 1],
            [6, 4]], dtype=int32)
     """
+    of_ragged: Any = getattr(params, "_gather", None) or getattr(indices, "_gather", None)
+    if of_ragged is not None:
+        return of_ragged(params, indices, axis, batch_dims)
     if axis is None and batch_dims == 0:
         axis = 0
     return GatherV2(params, indices, validate_indices=validate_indices, axis=axis, batch_dims=batch_dims, name=name)

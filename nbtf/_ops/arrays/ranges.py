@@ -37,14 +37,19 @@ from nbtf._types import (
     int64,
     uint8,
     uint16,
+    uint32,
+    uint64,
 )
-from nbtf.errors import InvalidArgumentError
+from nbtf.errors import InvalidArgumentError, NotFoundError
 
 _BY_RANK = (int32, int64, float16, bfloat16, float32, float64)
 """Dtypes by precedence: if its numbers differ, a range has the last one. Source: `range` in TensorFlow's math_ops."""
 
 _RANGES = frozenset(_BY_RANK)
 """Dtypes with a kernel. Source: TensorFlow's CPU kernel registrations of Range."""
+
+_DECLARED = frozenset((int8, int16, uint16, uint32, uint64))
+"""Dtypes that the op's definition allows although TensorFlow has a kernel for them only in compiled functions."""
 
 
 def as_number(value: Any) -> Any:
@@ -111,7 +116,8 @@ def range(
       A vector.
 
     Raises:
-      InvalidArgumentError: if the step is 0 or leads away from `limit`.
+      InvalidArgumentError: if the step is 0 or leads away from `limit`, or the op does not allow the dtype.
+      NotFoundError: if the op allows the dtype and no kernel computes it, such as int16.
       TypeError: if a number does not fit `dtype`.
 
     >>> tf.range(3).numpy(), tf.range(1, 2, 0.25).numpy()
@@ -128,7 +134,7 @@ def range(
             raise TypeError(f"tf.range accepts {names} numbers, got {strange[0]!r}")
         target_dtype = max(dtypes, key=_BY_RANK.index)
     if target_dtype not in _RANGES:
-        raise InvalidArgumentError(_no_kernel(target_dtype))
+        raise _without_kernel(target_dtype)
     return Range(start=start, limit=limit, delta=delta, dtype=target_dtype, name=name)
 
 
@@ -140,9 +146,17 @@ def _dtype_of(value: Any, target_dtype: DType | None) -> DType:
     return value_dtype if isinstance(value_dtype, DType) else host_array(value, target_dtype)[1]
 
 
-def _no_kernel(dtype: DType) -> str:
-    names = ", ".join(sorted(supported.c_name for supported in _RANGES))
-    return f"Value for attr 'Tidx' of {dtype.c_name} is not in the list of allowed values: {names}"
+def _without_kernel(dtype: DType) -> NotFoundError | InvalidArgumentError:
+    """Returns TensorFlow's error for a dtype that Range does not compute; Keras' `arange` catches the first one."""
+    if dtype in _DECLARED:
+        return NotFoundError(
+            f"Could not find device for node: {{{{node Range}}}} = Range[Tidx=DT_{dtype.name.upper()}]\n"
+            f"No kernel of Range computes in {dtype.name}: cast the range of another dtype. [Op:Range] name: "
+        )
+    names = ", ".join(sorted(allowed.c_name for allowed in _RANGES | _DECLARED))
+    return InvalidArgumentError(
+        f"Value for attr 'Tidx' of {dtype.c_name} is not in the list of allowed values: {names}"
+    )
 
 
 @Range.infer

@@ -39,7 +39,7 @@ def shape(input: TensorLike, out_type: DTypeLike | None = None, name: str | None
     """Returns the shape of a tensor as a tensor.
 
     Args:
-      input: any tensor, or a sparse tensor.
+      input: any tensor, or a sparse tensor; a ragged tensor has a `tf.experimental.DynamicRaggedShape`.
       out_type: the dtype, `tf.int32` (default) or `tf.int64`.
 
     Returns:

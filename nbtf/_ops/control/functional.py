@@ -31,13 +31,13 @@ def map_fn(
 
     Args:
       fn: function that takes a slice, or a structure of slices like `elems`.
-      elems: a tensor, a sparse tensor, or a structure of these, all of the same length.
+      elems: a tensor, a sparse or ragged tensor, or a structure of these, all of the same length.
       dtype: the former name of `fn_output_signature`.
       parallel_iterations, back_prop, swap_memory, infer_shape: accepted and ignored.
       fn_output_signature: dtypes or `tf.TensorSpec`s in the structure of `fn`'s results; by default like `elems`.
 
     Returns:
-      The stacked results.
+      The stacked results; without a signature, those for a ragged tensor are a ragged tensor.
 
     Raises:
       InvalidArgumentError: if a result's dtype differs from the signature.
@@ -51,15 +51,31 @@ def map_fn(
         raise TypeError(f"The provided function {fn!r} is not callable. fn must be callable.")
     slices = _slices(elems)
     signature = dtype if fn_output_signature is None else fn_output_signature
+    ragged: list[Any] = [None] * len(flatten(signature))
     if signature is None:
         signature = map_structure(_dtype_of, elems)
+        ragged = [leaf if hasattr(leaf, "nested_row_splits") else None for leaf in flatten(elems)]
     specs = [_spec_of(leaf) for leaf in flatten(signature)]
     rows: list[list[Tensor]] = []
     for row in zip(*slices, strict=True):
         result = fn(pack_sequence_as(elems, row))
         assert_same_structure(signature, result)
         rows.append([_typed(leaf, spec) for leaf, spec in zip(flatten(result), specs, strict=True)])
-    return pack_sequence_as(signature, [_stacked([row[i] for row in rows], spec) for i, spec in enumerate(specs)])
+    columns = [[row[i] for row in rows] for i in range(len(specs))]
+    joined = [
+        _stacked(column, spec) if like is None else _joined_rows(column, like)
+        for column, spec, like in zip(columns, specs, ragged, strict=True)
+    ]
+    return pack_sequence_as(signature, joined)
+
+
+def _joined_rows(rows: Sequence[Any], like: Any) -> Any:
+    """Returns rows, which may differ in length, as a ragged tensor."""
+    if any([not row.shape.rank for row in rows]):
+        raise ValueError(
+            "fn must return the rows of a ragged tensor, not scalars. Pass fn_output_signature=tf.float32."
+        )
+    return like._gathered(rows)
 
 
 def _dtype_of(value: Any) -> DType:
@@ -67,7 +83,7 @@ def _dtype_of(value: Any) -> DType:
 
 
 def _sliceable(value: Any) -> Any:
-    """Returns a value as a tensor, unless it is a sparse tensor, which returns its own slices."""
+    """Returns a value as a tensor, unless it is sparse or ragged and returns its own slices."""
     return value if hasattr(value, "_slices") else as_tensor(value)
 
 
@@ -92,7 +108,7 @@ def _spec_of(signature: Any) -> TensorSpec:
 
 
 def _typed(value: Any, spec: TensorSpec) -> Tensor:
-    tensor = as_tensor(value)
+    tensor = value if hasattr(value, "nested_row_splits") else as_tensor(value)
     _check_dtype(spec.dtype, tensor.dtype)
     return tensor
 

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from nbtf._ops.arrays.creation import fill, ones
+from nbtf._ops.arrays.creation import ones, zeros
 from nbtf._ops.attributes import as_int, as_ints
 from nbtf._ops.linalg.diagonals import diag, set_diag
-from nbtf._runtime.conversion import as_tensor
 from nbtf._runtime.tensor import Tensor
 from nbtf._types import (
     DTypeLike,
@@ -49,4 +48,4 @@ def eye(
     marks = ones([*batch, min(rows, columns)], dtype)
     if rows == columns:
         return diag(marks)
-    return set_diag(fill([*batch, rows, columns], as_tensor(0, marks._dtype)), marks)
+    return set_diag(zeros([*batch, rows, columns], dtype), marks)

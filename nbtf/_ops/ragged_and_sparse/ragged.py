@@ -10,6 +10,8 @@ from nbtf._devices.cpu import CPU
 from nbtf._ops.arrays.broadcasting import reshape
 from nbtf._ops.arrays.joining import concat
 from nbtf._ops.attributes import as_ints
+from nbtf._ops.ragged_and_sparse.ragged_rows import gathered, merged, summed
+from nbtf._ops.ragged_and_sparse.ragged_shape import DynamicRaggedShape
 from nbtf._ops.ragged_and_sparse.row_splits import (
     RaggedTensorToTensor,
     check_rowids,
@@ -303,6 +305,34 @@ class RaggedTensor:
     def _with_converted(self, dtype: DType, convert: Callable[[Any, DType], Any]) -> RaggedTensor:
         return self.with_flat_values(convert(self.flat_values, dtype))
 
+    def merge_dims(self, outer_axis: int, inner_axis: int) -> Any:
+        """Returns a ragged tensor, or a tensor, with the axes from `outer_axis` to `inner_axis` merged into one.
+
+        Args:
+          outer_axis: the first axis to merge, counted from the end if negative.
+          inner_axis: the last axis to merge.
+
+        Raises:
+          ValueError: if an axis does not exist, or `outer_axis` is behind `inner_axis`.
+
+        >>> tf.ragged.constant([[[1, 2], [3]], [[4]]]).merge_dims(0, 1)
+        <tf.RaggedTensor [[1, 2], [3], [4]]>
+        """
+        return merged(self, outer_axis, inner_axis)
+
+    @staticmethod
+    def _gather(params: Any, indices: Any, axis: Any, batch_dims: int) -> Any:
+        """Returns slices where `params` or `indices` are ragged, for `tf.gather`."""
+        return gathered(params, indices, axis, batch_dims)
+
+    def _sum(self, axis: Any, keepdims: bool) -> Any:
+        """Returns sums along axes, for `tf.reduce_sum`."""
+        return summed(self, axis, keepdims)
+
+    def _shape_as_tensor(self, dtype: DType) -> DynamicRaggedShape:
+        """Returns the lengths of the axes, for `tf.shape`."""
+        return DynamicRaggedShape(self, dtype)
+
     def to_list(self) -> list[Any]:
         """Returns the elements as nested Python lists.
 
@@ -373,6 +403,10 @@ class RaggedTensor:
             raise IndexError(f"Row key {row} out of bounds")
         begin, end = self._splits()[row % rows :][:2].tolist()
         return self._values[begin:end]
+
+    def _slices(self) -> list[Any]:
+        """Returns the rows, for `tf.map_fn`."""
+        return [*self]
 
     def _slice_rows(self, rows: slice) -> RaggedTensor:
         if rows == slice(None):

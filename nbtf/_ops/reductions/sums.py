@@ -62,7 +62,7 @@ def reduce_sum(input_tensor: TensorLike, axis: Axis = None, keepdims: bool = Fal
     """Returns the sum of a tensor over some of its axes.
 
     Args:
-      input_tensor: a numeric tensor, shape `[d0, ..., dn]`. Integers wrap around on overflow.
+      input_tensor: a numeric tensor, shape `[d0, ..., dn]`, or a ragged tensor. Integers wrap around on overflow.
       axis: an axis or a list of axes, counted from the end if negative; all axes by default.
       keepdims: whether to keep the summed axes with length 1; False by default.
 
@@ -72,6 +72,9 @@ def reduce_sum(input_tensor: TensorLike, axis: Axis = None, keepdims: bool = Fal
     >>> tf.reduce_sum([[1.0, 2.0], [3.0, 4.0]], axis=0).numpy()
     array([4., 6.], dtype=float32)
     """
+    of_ragged: Any = getattr(input_tensor, "_sum", None)
+    if of_ragged is not None:
+        return of_ragged(axis, keepdims)
     return Sum(input_tensor, axis=axis, keepdims=keepdims, name=name)
 
 

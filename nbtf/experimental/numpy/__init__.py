@@ -97,6 +97,7 @@ from nbtf.experimental.numpy.elementwise import power as power
 from nbtf.experimental.numpy.elementwise import reciprocal as reciprocal
 from nbtf.experimental.numpy.elementwise import remainder as remainder
 from nbtf.experimental.numpy.elementwise import round as round
+from nbtf.experimental.numpy.elementwise import select as select
 from nbtf.experimental.numpy.elementwise import sign as sign
 from nbtf.experimental.numpy.elementwise import sin as sin
 from nbtf.experimental.numpy.elementwise import sinh as sinh

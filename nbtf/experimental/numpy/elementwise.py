@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 
 from nbtf._ops.math import arithmetic, comparison, division, exponentials, logic, magnitude, rounding, trigonometry
@@ -176,6 +176,31 @@ def where(condition: Any, x: Any = None, y: Any = None) -> Any:
     if x is None or y is None:
         raise ValueError("Both x and y must be ndarrays, or both must be None.")
     return comparison.where(marked, *alike(x, y))
+
+
+def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0) -> Tensor:
+    """Returns, for each element, the value of the first choice whose condition holds there.
+
+    Args:
+      condlist: the conditions, in order.
+      choicelist: the values, one for each condition.
+      default: the value where no condition holds; 0 by default.
+
+    Raises:
+      ValueError: if `condlist` is empty, or the lists differ in length.
+
+    >>> tf.experimental.numpy.select([[True, False]], [tf.constant([1.0, 2.0])], 7).numpy()
+    array([1., 7.], dtype=float32)
+    """
+    if len(condlist) != len(choicelist):
+        counts = f"({len(condlist)} vs {len(choicelist)})"
+        raise ValueError(f"condlist must have length equal to choicelist {counts}")
+    if not condlist:
+        raise ValueError("condlist must be non-empty")
+    chosen, *choices = alike(default, *choicelist)
+    for condition, choice in zip(condlist[::-1], choices[::-1], strict=True):
+        chosen = where(condition, choice, chosen)
+    return chosen
 
 
 def nonzero(a: Any) -> list[Tensor]:

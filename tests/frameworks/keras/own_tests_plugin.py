@@ -6,6 +6,7 @@ import json
 import os
 import re
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -32,6 +33,21 @@ _ADDRESS = re.compile("0x[0-9a-f]+")
 
 OUTCOMES = os.environ.get("NBTF_KERAS_OUTCOMES", "")
 MARKERS = ("requires_trainable_backend", "multi_device")
+
+
+@pytest.fixture(autouse=True)
+def context_of_the_files() -> Iterator[None]:
+    """Ends a test in the context in which the test files were imported, although the test may have restarted nbtf.
+
+    In TensorFlow, tensors that a file makes when it is imported survive `_reset_context`; a restart of nbtf ends them.
+    """
+    if os.environ.get("NBTF_KERAS_LIBRARY") != "nbtf":
+        yield
+        return
+    from nbtf._runtime.context import CURRENT, use_context
+
+    with use_context(CURRENT.context):
+        yield
 
 
 def pytest_configure(config: pytest.Config) -> None:

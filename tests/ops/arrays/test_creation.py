@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 import nbtf as tf
 from nbtf._record.events import OpPlaced
 from nbtf._runtime.context import Context, use_context
+from nbtf.errors import NotFoundError
 from tests.ops.refusals import refused
 
 
@@ -66,6 +67,12 @@ def test_the_log_shows_the_constants_that_tensorflow_makes(call: Callable[[], An
 )
 def test_kernels_refuse_in_tensorflows_words(call: Callable[[], Any], text: str) -> None:
     refused(call, text)
+
+
+@pytest.mark.parametrize("dtype", ["int8", "int16", "uint16", "uint32", "uint64"])
+def test_a_range_whose_dtype_has_no_kernel_is_not_found(dtype: str) -> None:
+    text = f"Could not find device for node: {{{{node Range}}}} = Range[Tidx=DT_{dtype.upper()}]"
+    refused(lambda: tf.range(3, dtype=dtype), text, NotFoundError)
 
 
 @pytest.mark.parametrize(

@@ -43,5 +43,6 @@ SAMPLES = [
         "MatrixDiagV3", tf.eye, [2], np.broadcast_to(np.eye(2), (3, 2, 2)), {"batch_shape": [3], "dtype": tf.float64}
     ),
     Sample("MatrixSetDiagV3", tf.eye, [2, 3], np.eye(2, 3, dtype=np.float32)),
+    *(Sample("MatrixSetDiagV3", tf.eye, [2, 3], np.eye(2, 3, dtype=d), {"dtype": d}) for d in ("bool", "complex64")),
     Sample("Mul", tf.meshgrid, [D, X[0].astype(np.float64)], np.meshgrid(D, X[0].astype(np.float64))),
 ]

@@ -64,6 +64,8 @@ def over(values: Any, dense: Any) -> Any:
     return (tf.sparse.SparseTensor(PLACES, values, [2, 2]) / dense).values
 
 
+A_LETTER = Made(tf.SparseTensor, [[0, 0]], ["a"], [1, 1])
+
 SAMPLES = [
     Sample("SparseToDense", tf.sparse.to_dense, [SPARSE], DENSE),
     Sample("SparseToDense", tf.sparse.to_dense, [SPARSE, 7.0], np.array([[7.0, 2.0], [3.0, 7.0]])),
@@ -83,6 +85,7 @@ SAMPLES = [
     ),
     Sample("SparseFillEmptyRows", filled_values, [V3[:2], np.array(4.0, np.float32)], differentiable=[0, 1]),
     Sample("SparseFillEmptyRowsGrad", tf.raw_ops.SparseFillEmptyRowsGrad, [np.array([0, 2]), V3], [V3[[0, 2]], V3[1]]),
+    Sample("SparseCross", tf.sparse.cross_hashed, [[A_LETTER], 100], [[[0, 0]], [15], [1, 1]]),
     Sample("SparseReduceSum", tf.sparse.reduce_sum, [SPARSE, 1], DENSE.sum(1)),
     Sample("SparseReduceSum", tf.sparse.reduce_sum, [SPARSE, None, True], DENSE.sum(keepdims=True)),
     Sample("SparseReduceSum", sum_of_values, [V3], differentiable=[0]),

@@ -103,7 +103,8 @@ WRAPPED_NAMESPACES: dict[str, dict[str, str] | None] = {
     "nn": _name_modules(
         {
             "_surface.neural": (
-                "dropout softmax_cross_entropy_with_logits sparse_softmax_cross_entropy_with_logits xw_plus_b"
+                "ctc_beam_search_decoder ctc_loss dropout softmax_cross_entropy_with_logits "
+                "sparse_softmax_cross_entropy_with_logits xw_plus_b"
             ),
         }
     ),

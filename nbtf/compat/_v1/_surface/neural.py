@@ -10,6 +10,9 @@ from nbtf._ops.arrays.shapes import shape as shape_of
 from nbtf._ops.math.arithmetic import multiply, subtract
 from nbtf._ops.math.comparison import greater_equal, where
 from nbtf._ops.math.division import divide
+from nbtf._ops.nn.ctc_decoding import beam_search
+from nbtf._ops.nn.ctc_loss import loss_of_sparse_labels
+from nbtf._ops.ragged_and_sparse.sparse import SparseTensor
 from nbtf._runtime.conversion import as_tensor
 from nbtf.compat._v1._surface.random_numbers import random_uniform
 from nbtf.compat._v1._surface.scoping import opened
@@ -109,3 +112,51 @@ def sparse_softmax_cross_entropy_with_logits(labels: Any = None, logits: Any = N
     """
     with opened("SparseSoftmaxCrossEntropyWithLogits", name):
         return nbtf.nn.sparse_softmax_cross_entropy_with_logits(labels, logits, name=name)
+
+
+def ctc_loss(
+    labels: Any,
+    inputs: Any = None,
+    sequence_length: Any = None,
+    preprocess_collapse_repeated: bool = False,
+    ctc_merge_repeated: bool = True,
+    ignore_longer_outputs_than_inputs: bool = False,
+    time_major: bool = True,
+    logits: Any = None,
+) -> Any:
+    """Returns the negative logarithm of the probability that logits spell the labels; the last class is the blank.
+
+    Args:
+      labels: a sparse int32 tensor of class numbers, shape `[batch, longest]`.
+      inputs: floats of shape `[steps, batch, classes]`.
+      sequence_length: the number of steps of each row.
+      preprocess_collapse_repeated: whether repeated labels become one label; False by default.
+      ctc_merge_repeated: whether repeated classes without a blank between them spell one label; True by default.
+      ignore_longer_outputs_than_inputs: whether the loss of a row with too few steps is 0 and no error.
+      time_major: False if the shape of the logits is `[batch, steps, classes]`; True by default.
+      logits: the current name of `inputs`.
+
+    Raises:
+      TypeError: if the labels are not sparse.
+    """
+    if not isinstance(labels, SparseTensor):
+        text = f"Expected argument `labels` to be a SparseTensor. Received labels={labels} of type: "
+        raise TypeError(f"{text}{type(labels).__name__}")
+    scores = inputs if logits is None else logits
+    switches = (preprocess_collapse_repeated, ctc_merge_repeated, ignore_longer_outputs_than_inputs)
+    return loss_of_sparse_labels(labels, scores, sequence_length, *switches, time_major)
+
+
+def ctc_beam_search_decoder(
+    inputs: Any, sequence_length: Any, beam_width: int = 100, top_paths: int = 1, merge_repeated: bool = True
+) -> Any:
+    """Returns the likeliest sequences of labels, found by a beam search; the last class is the blank.
+
+    Args:
+      inputs: logits of shape `[steps, batch, classes]`.
+      sequence_length: the number of steps of each row.
+      beam_width: how many sequences each step keeps; 100 by default.
+      top_paths: the number of sequences to return; 1 by default.
+      merge_repeated: whether repeated labels of a sequence become one label; True by default.
+    """
+    return beam_search(inputs, sequence_length, beam_width, top_paths, merge_repeated)

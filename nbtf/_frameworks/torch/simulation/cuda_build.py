@@ -15,7 +15,7 @@ from typing import Any
 from nbtf._frameworks.torch.simulation.releases import NoSimulationError
 from nbtf._frameworks.torch.simulation.replacing import Replacements
 
-_DRIVER = "_cuda_"
+_DRIVER = ("_cuda_", "_nccl_")
 _STREAMS = ("_CudaStreamBase", "_CudaEventBase")
 _OTHERS = ("_CUDAGraph", "_MemPool", "_graph_pool_handle")
 """Names in `torch._C` that `torch.cuda` replaces by dummies in a build without CUDA, beside the driver functions."""

@@ -24,9 +24,8 @@ from nbtf._frameworks.torch.simulation.core_tables import (
     table_at,
     table_of,
 )
-from nbtf._frameworks.torch.simulation.cuda_build import is_cuda_build
 from nbtf._frameworks.torch.simulation.made_guard import CURRENT, make_guard
-from nbtf._frameworks.torch.simulation.releases import Release, not_understood
+from nbtf._frameworks.torch.simulation.releases import not_understood
 
 MOST_DEVICES = 8
 """Number of devices of the fake guard in PyTorch. Source: c10/core/impl/FakeGuardImpl.h, kFakeGuardImplMaxDevices."""
@@ -41,18 +40,18 @@ _Allocator = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p)
 class Guard:
     """Reports to the core that devices exist, and which one is current in a thread."""
 
-    def __init__(self, torch: Any, release: Release, device_count: Callable[[], int]) -> None:
+    def __init__(self, torch: Any, layout: CoreLayout, is_with_cuda: bool, device_count: Callable[[], int]) -> None:
         """Registers the devices with the core.
 
         Args:
           torch: a PyTorch that can use no card.
-          release: its release.
+          layout: the layout of its core.
+          is_with_cuda: whether it was built with CUDA.
           device_count: returns the number of devices.
 
         Raises:
-          NoSimulationError: if PyTorch can use a card, or if its core is not as expected.
+          NoSimulationError: if its core is not as expected.
         """
-        layout, is_with_cuda = release.layout, is_cuda_build(torch)
         core, slots = core_of(torch, is_with_cuda), layout.guard
         if hasattr(torch._C, "_ensureCUDADeviceGuardSet"):
             _register_fake_guard(torch, core.registry, layout)

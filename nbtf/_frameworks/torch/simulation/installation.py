@@ -17,7 +17,7 @@ from nbtf._devices.lent import LENT, LentCard
 from nbtf._frameworks.torch.cards import name_of_card
 from nbtf._frameworks.torch.simulation.communication import communication
 from nbtf._frameworks.torch.simulation.composites import composites
-from nbtf._frameworks.torch.simulation.cuda_build import install_without_cuda, is_cuda_build
+from nbtf._frameworks.torch.simulation.cuda_build import install_without_cuda
 from nbtf._frameworks.torch.simulation.driver import Driver
 from nbtf._frameworks.torch.simulation.generators import install_generators
 from nbtf._frameworks.torch.simulation.kernels import Kernels
@@ -111,7 +111,7 @@ class Installation:
 
     def _replace(self) -> None:
         torch, replace = self._torch, self._replacements.set
-        if is_cuda_build(torch):
+        if self.machine.is_with_cuda:
             install_without_cuda(torch, self._replacements)
         install_absent(torch, self._replacements)
         driver = Driver(self.machine)

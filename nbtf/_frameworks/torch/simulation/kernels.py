@@ -10,6 +10,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import nullcontext
+from functools import partial
 from typing import Any
 
 from nbtf._frameworks.torch.simulation.agreement import check_devices
@@ -45,6 +46,8 @@ class Kernels:
         self._library: Any = None
         self._rest: Any = None
         self._groups: dict[str, Any] = {}
+        self._registered: set[tuple[str, str]] = set()
+        """The ops and dispatch keys of kernels for sparse and nested tensors."""
 
     def register(self) -> None:
         """Registers the kernels with the dispatcher."""
@@ -59,11 +62,17 @@ class Kernels:
                 if not name.startswith("aten::") or name in _NATIVE:
                     continue
                 has_own = has_kernel(name, "CPU")
+                is_of_cuda = has_kernel(name, "CUDA")  # only in a build with CUDA
                 if has_own or has_kernel(name, "CompositeExplicitAutograd") or name in self._special:
                     kernel = self._special.get(name) or self._kernel(name, has_own)
                     if kernel is not None:
                         is_view = isinstance(kernel, ViewKernel)  # a view allocates no memory
                         implement(name, "CUDA", kernel if is_view else _unwinding(torch, kernel))
+                elif is_of_cuda and has_kernel(name, "CompositeImplicitAutograd"):
+                    for key in ("AutogradCUDA", "CUDA"):
+                        implement(name, key, self._machine.op(name).decompose)
+                elif is_of_cuda:
+                    implement(name, "CUDA", _refusing(name))
             for name, key, kernel in self._of_groups:
                 namespace = name.partition("::")[0]
                 if namespace not in self._groups:
@@ -72,6 +81,7 @@ class Kernels:
             if self._machine.layouts is not None:
                 for name, key, kernel in self._machine.layouts.kernels():
                     implement(name, key, _unwinding(torch, kernel))
+                    self._registered.add((name, key))
             for name, kernel in self._composites.items():
                 implement(name, "AutogradCUDA", _unwinding(torch, kernel))
                 implement(name, "CUDA", _unwinding(torch, kernel))
@@ -87,8 +97,13 @@ class Kernels:
             self._groups.clear()
 
     def fallback(self, key: str, kernel: Callable[..., Any]) -> None:
-        """Registers a function for all ops of another dispatch key that have no kernel there."""
+        """Registers a function for all ops of another dispatch key that have no kernel there, except CUDA's own."""
         self._rest.m.fallback(key, kernel)
+        core = self._machine.torch._C
+        for name in core._dispatch_get_all_op_names() if self._machine.is_with_cuda else ():
+            is_of_cuda = core._dispatch_has_kernel_for_dispatch_key(name, key) and (name, key) not in self._registered
+            if is_of_cuda and name.startswith("aten::"):
+                self._library.m.impl(name, key, partial(kernel, name))
 
     def _kernel(self, name: str, has_own: bool) -> Callable[..., Any] | None:
         """Returns the kernel of an op; None if the result is a view and PyTorch's general kernel is enough."""
@@ -103,6 +118,15 @@ class Kernels:
         if is_view:
             return ViewKernel(self._machine, name) if has_own else None
         return deterministic_only(self._machine, name, HostKernel(self._machine, name, schema))
+
+
+def _refusing(name: str) -> Callable[..., Any]:
+    """Returns a kernel for an op that only CUDA has."""
+
+    def refuse(*_args: Any, **_kwargs: Any) -> Any:
+        raise NotImplementedError(f"Simulated GPUs do not support {name}: PyTorch's CPU lacks it.")
+
+    return refuse
 
 
 def _unwinding(torch: Any, kernel: Callable[..., Any]) -> Callable[..., Any]:

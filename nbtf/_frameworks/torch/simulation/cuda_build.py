@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from functools import partial
 from importlib.util import find_spec, module_from_spec
 from types import ModuleType
 from typing import Any
@@ -32,7 +33,8 @@ def is_cuda_build(torch: Any) -> bool:
     """
     if torch.version.hip:
         raise NoSimulationError("This PyTorch was built for ROCm. Simulated GPUs need a build for the CPU or for CUDA.")
-    count: Callable[[], int] | None = vars(torch._C).get("_cuda_getDeviceCount")
+    core: Any = torch._C
+    count: Callable[[], int] | None = core.__dict__.get("_cuda_getDeviceCount")
     if count is not None and count():
         raise NoSimulationError(
             "This PyTorch can use a real GPU. Simulated GPUs need a process without one: hide it with "
@@ -49,28 +51,47 @@ def install_without_cuda(torch: Any, replacements: Replacements) -> None:
       replacements: records the original attributes for removal.
     """
     core: Any = torch._C
+    attributes: dict[str, Any] = core.__dict__
     originals: dict[int, str] = {}
-    for name, value in [*vars(core).items()]:
+    for name, value in [*attributes.items()]:
         if name in _STREAMS or name in _OTHERS or name.startswith(_DRIVER):
             originals[id(value)] = name
             replacements.remove(core, name)
-    streams = _streams_without_cuda(replacements, core)
-    _replace_classes(torch.cuda.streams, streams, replacements)
+    _replace_classes(torch.cuda.streams, _streams_without_cuda(replacements, core), replacements)
 
-    def dummy(name: str) -> Any:
-        """Returns the class that stands for a name of `torch._C` in a build without CUDA."""
-        if name not in vars(core):
+    def dummy(original: Any) -> Any:
+        """Returns the class that stands for an attribute of `torch._C` in a build without CUDA."""
+        name = originals[id(original)]
+        if name not in attributes:
             replacements.set(core, name, torch._utils._dummy_type(name))
-        return vars(core)[name]
+        return attributes[name]
 
     for module in _modules("torch.cuda"):
         for name, value in [*vars(module).items()]:
             if id(value) in originals:
-                replacements.set(module, name, dummy(originals[id(value)]))
-            elif isinstance(value, type) and value.__module__ == module.__name__:
-                for base in value.__bases__:
-                    if id(base) in originals:
-                        replacements.set(value, "__new__", staticmethod(_as(dummy(originals[id(base)]))))
+                replacements.set(module, name, dummy(value))
+            bases = value.__bases__ if isinstance(value, type) and value.__module__ == module.__name__ else ()
+            for base in [base for base in bases if id(base) in originals]:
+                replacements.set(value, "__new__", staticmethod(_as(dummy(base))))
+
+
+def keep_failing(torch: Any) -> None:
+    """Makes `torch.cuda` fail to initialize whenever no devices are simulated, with the error that it has now.
+
+    Otherwise it would no longer fail: the core initializes CUDA once per process, which simulated devices do.
+    """
+    core: Any = torch._C
+    init = core._cuda_init
+    if isinstance(init, partial):
+        return
+    try:
+        init()
+    except RuntimeError as error:
+        core._cuda_init = partial(_fail, str(error))
+
+
+def _fail(text: str) -> None:
+    raise RuntimeError(text)
 
 
 def _as(dummy: Any) -> Callable[..., Any]:

@@ -1,7 +1,7 @@
 """The answer of simulated devices to each driver function of PyTorch: simulated, no-op or refused.
 
-The table names every function `torch._C._cuda_*` of PyTorch 2.9 to 2.13, without that prefix. Functions that only ask or
-release something never fail: programs and libraries call them without being asked to.
+The table names every function `torch._C._cuda_*` of the supported releases, without that prefix. Functions that only
+ask or release something never fail: programs and libraries call them without being asked to.
 """
 
 from __future__ import annotations

@@ -123,16 +123,17 @@ def _register_fake_guard(torch: Any, registry: Any, layout: CoreLayout) -> None:
     Raises:
       NoSimulationError: if the core is not as expected.
     """
-    before = registry[CUDA]
-    if not before:
-        lazy = registry[LAZY]
-        if not lazy or function_of(lazy, layout.guard["type"], _Byte)(lazy) != LAZY:
-            raise not_understood(torch)
-        if function_of(lazy, layout.guard["deviceCount"], _Byte)(lazy):
-            raise not_understood(torch)
-        registry[CUDA] = lazy
+    if registry[CUDA]:  # the fake guard, or that of a build with CUDA
+        torch._C._ensureCUDADeviceGuardSet()
+        return
+    lazy = registry[LAZY]
+    if not lazy or function_of(lazy, layout.guard["type"], _Byte)(lazy) != LAZY:
+        raise not_understood(torch)
+    if function_of(lazy, layout.guard["deviceCount"], _Byte)(lazy):
+        raise not_understood(torch)
+    registry[CUDA] = lazy
     torch._C._ensureCUDADeviceGuardSet()
-    if not before and registry[CUDA] == lazy:
+    if registry[CUDA] == lazy:
         registry[CUDA] = None
         raise not_understood(torch)
 

@@ -53,26 +53,13 @@ class Kernels:
         """Registers the kernels with the dispatcher."""
         torch = self._machine.torch
         self._library = torch.library.Library("aten", "IMPL")
-        has_kernel = torch._C._dispatch_has_kernel_for_dispatch_key
         implement = self._library.m.impl
         self._rest = torch.library.Library("_", "IMPL")
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # replacing PyTorch's general kernels is intended
             for name in torch._C._dispatch_get_all_op_names():
-                if not name.startswith("aten::") or name in _NATIVE:
-                    continue
-                has_own = has_kernel(name, "CPU")
-                is_of_cuda = has_kernel(name, "CUDA")  # only in a build with CUDA
-                if has_own or has_kernel(name, "CompositeExplicitAutograd") or name in self._special:
-                    kernel = self._special.get(name) or self._kernel(name, has_own)
-                    if kernel is not None:
-                        is_view = isinstance(kernel, ViewKernel)  # a view allocates no memory
-                        implement(name, "CUDA", kernel if is_view else _unwinding(torch, kernel))
-                elif is_of_cuda and has_kernel(name, "CompositeImplicitAutograd"):
-                    for key in ("AutogradCUDA", "CUDA"):
-                        implement(name, key, self._machine.op(name).decompose)
-                elif is_of_cuda:
-                    implement(name, "CUDA", _refusing(name))
+                if name.startswith("aten::") and name not in _NATIVE:
+                    self._register_op(name)
             for name, key, kernel in self._of_groups:
                 namespace = name.partition("::")[0]
                 if namespace not in self._groups:
@@ -85,6 +72,23 @@ class Kernels:
             for name, kernel in self._composites.items():
                 implement(name, "AutogradCUDA", _unwinding(torch, kernel))
                 implement(name, "CUDA", _unwinding(torch, kernel))
+
+    def _register_op(self, name: str) -> None:
+        """Registers the kernel of an op, unless it is composed of others for every device."""
+        torch, implement = self._machine.torch, self._library.m.impl
+        has_kernel = partial(torch._C._dispatch_has_kernel_for_dispatch_key, name)
+        has_own = has_kernel("CPU")
+        if has_own or has_kernel("CompositeExplicitAutograd") or name in self._special:
+            kernel = self._special.get(name) or self._kernel(name, has_own)
+            if kernel is not None:
+                is_view = isinstance(kernel, ViewKernel)  # a view allocates no memory
+                implement(name, "CUDA", kernel if is_view else _unwinding(torch, kernel))
+        elif has_kernel("CUDA"):  # only in a build with CUDA
+            if has_kernel("CompositeImplicitAutograd"):
+                for key in ("AutogradCUDA", "CUDA"):
+                    implement(name, key, self._machine.op(name).decompose)
+            else:
+                implement(name, "CUDA", _refusing(name))
 
     def remove(self) -> None:
         """Unregisters the kernels."""

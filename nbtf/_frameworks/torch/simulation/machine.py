@@ -14,7 +14,7 @@ from nbtf._devices.caching.report import OutOfDeviceMemory, format_size
 from nbtf._devices.cards import PhysicalGPU
 from nbtf._devices.host_memory import available_bytes, is_too_much
 from nbtf._devices.sites import CallSite
-from nbtf._frameworks.torch.simulation.cuda_build import is_cuda_build
+from nbtf._frameworks.torch.simulation.cuda_build import is_cuda_build, keep_failing
 from nbtf._frameworks.torch.simulation.guard import MOST_DEVICES, Guard
 from nbtf._frameworks.torch.simulation.leftovers import Leftovers, of_before
 from nbtf._frameworks.torch.simulation.releases import release_of
@@ -85,6 +85,8 @@ class Machine:
         self._generator_base = torch._C.Generator
         self.release = release_of(torch)
         self.is_with_cuda = is_cuda_build(torch)
+        if self.is_with_cuda:
+            keep_failing(torch)
         self._guard = Guard(torch, self.release.layout, self.is_with_cuda, lambda: len(cards))
         self.leftovers = leftovers or Leftovers()
         self.layouts: Any = None

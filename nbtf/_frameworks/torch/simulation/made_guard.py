@@ -1,7 +1,7 @@
 """Builds a guard for devices of type `cuda`, for PyTorch 2.9, whose core has none for devices that do not exist.
 
-Most of its functions are those of the guard of meta tensors, which does nothing. Only nbtf changes the current device of
-a thread, so the functions with which C++ changes it do nothing, and every stream is the default stream of its device.
+Most of its functions are those of the guard of meta tensors, which does nothing. Only nbtf changes the current device
+of a thread, so the functions with which C++ changes it do nothing. Every stream is the default stream of its device.
 """
 
 from __future__ import annotations

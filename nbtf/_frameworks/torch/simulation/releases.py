@@ -45,10 +45,27 @@ They have the last cuDNN that `torch/backends/cudnn/__init__.py` accepts for suc
 """
 
 # Slots that are the same in all supported releases.
-_GUARD = {"type": 0, "exchangeDevice": 1, "getDevice": 2, "setDevice": 3, "getStream": 5, "getStreamFromGlobalPool": 7}
-_GUARD |= {"getNewStream": 8, "exchangeStream": 9}
-_HOOKS = {"isBuilt": 2, "isAvailable": 3, "hasPrimaryContext": 4, "init": 5, "deviceCount": 6, "getCurrentDevice": 8}
-_HOOKS |= {"isPinnedPtr": 11, "getPinnedMemoryAllocator": 12, "hasCUDA": 16}
+_GUARD = {
+    "type": 0,
+    "exchangeDevice": 1,
+    "getDevice": 2,
+    "setDevice": 3,
+    "getStream": 5,
+    "getStreamFromGlobalPool": 7,
+    "getNewStream": 8,
+    "exchangeStream": 9,
+}
+_HOOKS = {
+    "isBuilt": 2,
+    "isAvailable": 3,
+    "hasPrimaryContext": 4,
+    "init": 5,
+    "deviceCount": 6,
+    "getCurrentDevice": 8,
+    "isPinnedPtr": 11,
+    "getPinnedMemoryAllocator": 12,
+    "hasCUDA": 16,
+}
 
 
 def _layout(record: int, query_stream: int, guard_count: int, hooks_count: int) -> CoreLayout:

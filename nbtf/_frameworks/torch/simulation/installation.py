@@ -137,7 +137,7 @@ class Installation:
         for name, function in communication(torch).items():
             replace(torch._C, name, function)
         if torch.distributed.is_available():
-            install_groups(torch, self._peers, self._replacements)
+            install_groups(torch, self._peers, self._replacements, self.machine.is_with_cuda)
         capabilities = {card.card.compute_capability for card in self.machine.cards}
         install_versions(torch, versions_for(self.machine.release, capabilities), self._replacements)
         install_pinning(torch, self._replacements)

@@ -46,12 +46,17 @@ END
 
 # Creates and activates an environment that adds PyTorch and JAX, which no extra installs, to the tests' packages.
 frameworks_environment() {
+  torch_environment frameworks torch==2.13.0 jax lightning
+  export NBTF_TESTS_NEED="torch jax lightning" # without one of them, pytest fails instead of skipping tests
+}
+
+# Creates and activates an environment of the given name that adds packages to the tests' own: torch_environment NAME PACKAGE…
+torch_environment() {
   local packages
   packages="$(python -c "import sysconfig; print(sysconfig.get_path('purelib'))")"
-  environment frameworks
+  environment "$1"
   echo "$packages" >"$(python -c "import sysconfig; print(sysconfig.get_path('purelib'))")/tests.pth"
-  pip install --no-compile torch==2.13.0 jax lightning
-  export NBTF_TESTS_NEED="torch jax lightning" # without one of them, pytest fails instead of skipping tests
+  pip install --no-compile "${@:2}"
 }
 
 # ---- the real Keras on nbtf, with the given options of pytest, in an environment that adds Keras to the tests' packages
@@ -94,6 +99,13 @@ long_set() {
 frameworks_set() {
   frameworks_environment
   python -m pytest -q -n auto -p no:cacheprovider -m nightly tests/frameworks tests/course/test_exercises.py
+}
+
+# ---- the tests of PyTorch with the oldest release that nbtf supports; PyPI's build has CUDA, and needs 8 GB of disk
+oldest_torch_set() {
+  torch_environment oldest_torch torch==2.9.1 "setuptools<81" # PyTorch's samples of its ops need setuptools
+  export NBTF_TESTS_NEED=torch
+  python -m pytest -q -n 2 -p no:cacheprovider tests/frameworks --ignore=tests/frameworks/tensorflow --ignore=tests/frameworks/keras
 }
 
 # ---- all of PyTorch's samples of its ops, on simulated GPUs and on the CPU

@@ -44,7 +44,7 @@ LIBRARIES = (
     Library("cuml", "cuML"),
     Library("rmm", "RMM"),
     Library("dask_cuda", "Dask-CUDA"),
-    Library("triton", "Triton"),
+    Library("triton", "Triton", "triton.runtime.driver:driver._active"),
     Library("tensorrt", "TensorRT"),
     Library("nvidia.dali", "NVIDIA DALI"),
     Library("onnxruntime", "ONNX Runtime"),

@@ -194,11 +194,21 @@ def test_library_that_cannot_be_watched_can_be_left_out(monkeypatch: pytest.Monk
 
 
 @pytest.mark.parametrize("has_started", [False, True])
-def test_library_that_reports_its_start_is_believed(monkeypatch: pytest.MonkeyPatch, has_started: bool) -> None:
-    module: Any = ModuleType("numba.cuda.cudadrv.driver")
-    module.driver = SimpleNamespace(is_initialized=has_started)
-    monkeypatch.setitem(sys.modules, "numba.cuda", ModuleType("numba.cuda"))
-    monkeypatch.setitem(sys.modules, "numba.cuda.cudadrv.driver", module)
+@pytest.mark.parametrize(
+    ("imported", "reporting", "attribute"),
+    [
+        ("numba.cuda", "numba.cuda.cudadrv.driver", "is_initialized"),
+        ("triton", "triton.runtime.driver", "_active"),  # comes with a PyTorch that was built with CUDA
+    ],
+    ids=["Numba", "Triton"],
+)
+def test_library_that_reports_its_start_is_believed(
+    monkeypatch: pytest.MonkeyPatch, imported: str, reporting: str, attribute: str, has_started: bool
+) -> None:
+    module: Any = ModuleType(reporting)
+    module.driver = SimpleNamespace(**{attribute: has_started or None})
+    monkeypatch.setitem(sys.modules, imported, ModuleType(imported))
+    monkeypatch.setitem(sys.modules, reporting, module)
     with runtime.recording() as record:
         pass
 

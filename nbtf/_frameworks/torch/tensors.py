@@ -45,7 +45,8 @@ def tensors_of(library: str, torch: Any, device_types: Collection[str]) -> Array
             alive = [*tensors, *hidden.values()]
             views = [sum([base is tensor for base in bases]) for tensor in alive]
             # The tensor's Python object is one more user of the tensor, and this query one of the storage.
-            users = torch._C._storage_Use_Count(tensors[0].untyped_storage()._cdata) - 1
+            storage = tensors[0].untyped_storage()  # has a name, since older releases would count it no longer
+            users = torch._C._storage_Use_Count(storage._cdata) - 1
             return users == len(alive) and all(
                 tensor._use_count() == 1 + count + held_elsewhere for tensor, count in zip(alive, views, strict=True)
             )

@@ -3,7 +3,7 @@
 The op runs with the next larger dtype, and its results are rounded to the dtype that they have on a card. A card
 computes most of these ops in the larger dtype as well.
 
-Source: the dtypes of each op in `torch/testing/_internal/common_methods_invocations.py`, PyTorch 2.13.
+Source: the dtypes of each op in `torch/testing/_internal/common_methods_invocations.py`, PyTorch 2.9 to 2.13.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ _DTYPES: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(_TRANSFORMS, ("complex32", "float16")),
     "rrelu_with_noise": ("float16",),
     "abs": ("bool",),
-    "trace": ("bool", "complex32"),
+    "trace": ("bool", "complex32", "float16", "bfloat16"),
 }
 """By op: the dtypes that only a card accepts."""
 

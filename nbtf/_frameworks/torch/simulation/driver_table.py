@@ -1,7 +1,7 @@
 """The answer of simulated devices to each driver function of PyTorch: simulated, no-op or refused.
 
-The table names every function `torch._C._cuda_*` of PyTorch 2.13, without that prefix. Functions that only ask or
-release something never fail: programs and libraries call them without being asked to.
+The table names every function `torch._C._cuda_*` of the supported releases, without that prefix. Functions that only
+ask or release something never fail: programs and libraries call them without being asked to.
 """
 
 from __future__ import annotations
@@ -64,6 +64,7 @@ ANSWERS: Mapping[str, Answer] = _table(
     _no_op("synchronize", _AT_ONCE),
     _no_op("get_sync_debug_mode", _AT_ONCE, 0),
     _no_op("resetPeakHostMemoryStats resetAccumulatedHostMemoryStats", _PINNED),
+    _no_op("lock_mutex unlock_mutex", "no kernel runs while memory is allocated"),
     _no_op("ipc_collect", "no memory is shared between processes"),
     _no_op("isCurrentStreamCapturing", "no CUDA graph is captured", False),
     _no_op("getMemoryMetadata", _NO_METADATA, ""),
@@ -88,13 +89,16 @@ ANSWERS: Mapping[str, Answer] = _table(
     _refused("getCurrentBlasHandle getCurrentSolverHandle getStreamFromExternal", _ADDRESSES),
     _refused("allocationTraceback", "addresses of tensors are those of this computer's memory"),
     _refused("setMemoryMetadata attach_out_of_memory_observer", _NO_METADATA),
+    _refused("cudaCachingAllocator_set_allocator_settings", "its allocator reads PYTORCH_CUDA_ALLOC_CONF only once"),
+    _refused("busy_wait_for_flag clear_flag", "no kernels of a card run, so none can wait"),
     _refused("getHipblasltVersion", "this PyTorch was built without ROCm"),
     _refused("jiterator_compile_and_launch_kernel", "CUDA C++ does not run on this computer's CPU"),
     _refused(
         "tunableop_set_max_tuning_duration tunableop_get_max_tuning_duration tunableop_set_max_tuning_iterations"
         " tunableop_get_max_tuning_iterations tunableop_set_filename tunableop_get_filename tunableop_read_file"
         " tunableop_set_rotating_buffer_size tunableop_get_rotating_buffer_size"
-        " tunableop_get_rotation_buffer_size tunableop_set_numerical_check_tolerances",
+        " tunableop_get_rotation_buffer_size tunableop_set_numerical_check_tolerances tunableop_write_file"
+        " tunableop_write_file_on_exit",
         _TUNING,
     ),
 )

@@ -17,6 +17,7 @@ from nbtf._devices.lent import LENT, LentCard
 from nbtf._frameworks.torch.cards import name_of_card
 from nbtf._frameworks.torch.simulation.communication import communication
 from nbtf._frameworks.torch.simulation.composites import composites
+from nbtf._frameworks.torch.simulation.cuda_build import install_without_cuda
 from nbtf._frameworks.torch.simulation.driver import Driver
 from nbtf._frameworks.torch.simulation.generators import install_generators
 from nbtf._frameworks.torch.simulation.kernels import Kernels
@@ -110,6 +111,8 @@ class Installation:
 
     def _replace(self) -> None:
         torch, replace = self._torch, self._replacements.set
+        if self.machine.is_with_cuda:
+            install_without_cuda(torch, self._replacements)
         install_absent(torch, self._replacements)
         driver = Driver(self.machine)
         for name, function in driver.functions().items():
@@ -134,9 +137,9 @@ class Installation:
         for name, function in communication(torch).items():
             replace(torch._C, name, function)
         if torch.distributed.is_available():
-            install_groups(torch, self._peers, self._replacements)
+            install_groups(torch, self._peers, self._replacements, self.machine.is_with_cuda)
         capabilities = {card.card.compute_capability for card in self.machine.cards}
-        install_versions(torch, versions_for(capabilities), self._replacements)
+        install_versions(torch, versions_for(self.machine.release, capabilities), self._replacements)
         install_pinning(torch, self._replacements)
         install_storages(self.machine, self._replacements)
         install_tensor_types(torch, self._replacements)

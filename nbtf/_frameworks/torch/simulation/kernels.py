@@ -10,6 +10,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import nullcontext
+from functools import partial
 from typing import Any
 
 from nbtf._frameworks.torch.simulation.agreement import check_devices
@@ -46,25 +47,20 @@ class Kernels:
         self._library: Any = None
         self._rest: Any = None
         self._groups: dict[str, Any] = {}
+        self._registered: set[tuple[str, str]] = set()
+        """The ops and dispatch keys of kernels for sparse and nested tensors."""
 
     def register(self) -> None:
         """Registers the kernels with the dispatcher."""
         torch = self._machine.torch
         self._library = torch.library.Library("aten", "IMPL")
-        has_kernel = torch._C._dispatch_has_kernel_for_dispatch_key
         implement = self._library.m.impl
         self._rest = torch.library.Library("_", "IMPL")
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # replacing PyTorch's general kernels is intended
             for name in torch._C._dispatch_get_all_op_names():
-                if not name.startswith("aten::") or name in _NATIVE:
-                    continue
-                has_own = has_kernel(name, "CPU")
-                if has_own or has_kernel(name, "CompositeExplicitAutograd") or name in self._special:
-                    kernel = self._special.get(name) or self._kernel(name, has_own)
-                    if kernel is not None:
-                        is_view = isinstance(kernel, ViewKernel)  # a view allocates no memory
-                        implement(name, "CUDA", kernel if is_view else _unwinding(torch, kernel))
+                if name.startswith("aten::") and name not in _NATIVE:
+                    self._register_op(name)
             for name, key, kernel in self._of_groups:
                 namespace = name.partition("::")[0]
                 if namespace not in self._groups:
@@ -73,9 +69,27 @@ class Kernels:
             if self._machine.layouts is not None:
                 for name, key, kernel in self._machine.layouts.kernels():
                     implement(name, key, _unwinding(torch, kernel))
+                    self._registered.add((name, key))
             for name, kernel in self._composites.items():
                 implement(name, "AutogradCUDA", _unwinding(torch, kernel))
                 implement(name, "CUDA", _unwinding(torch, kernel))
+
+    def _register_op(self, name: str) -> None:
+        """Registers the kernel of an op, unless it is composed of others for every device."""
+        torch, implement = self._machine.torch, self._library.m.impl
+        has_kernel = partial(torch._C._dispatch_has_kernel_for_dispatch_key, name)
+        has_own = has_kernel("CPU")
+        if has_own or has_kernel("CompositeExplicitAutograd") or name in self._special:
+            kernel = self._special.get(name) or self._kernel(name, has_own)
+            if kernel is not None:
+                is_view = isinstance(kernel, ViewKernel)  # a view allocates no memory
+                implement(name, "CUDA", kernel if is_view else _unwinding(torch, kernel))
+        elif has_kernel("CUDA"):  # only in a build with CUDA
+            if has_kernel("CompositeImplicitAutograd"):
+                for key in ("AutogradCUDA", "CUDA"):
+                    implement(name, key, self._machine.op(name).decompose)
+            else:
+                implement(name, "CUDA", _refusing(name))
 
     def remove(self) -> None:
         """Unregisters the kernels."""
@@ -88,8 +102,13 @@ class Kernels:
             self._groups.clear()
 
     def fallback(self, key: str, kernel: Callable[..., Any]) -> None:
-        """Registers a function for all ops of another dispatch key that have no kernel there."""
+        """Registers a function for all ops of another dispatch key that have no kernel there, except CUDA's own."""
         self._rest.m.fallback(key, kernel)
+        core = self._machine.torch._C
+        for name in core._dispatch_get_all_op_names() if self._machine.is_with_cuda else ():
+            is_of_cuda = core._dispatch_has_kernel_for_dispatch_key(name, key) and (name, key) not in self._registered
+            if is_of_cuda and name.startswith("aten::"):
+                self._library.m.impl(name, key, partial(kernel, name))
 
     def _kernel(self, name: str, has_own: bool) -> Callable[..., Any] | None:
         """Returns the kernel of an op; None if the result is a view and PyTorch's general kernel is enough."""
@@ -104,6 +123,15 @@ class Kernels:
         if is_view:
             return ViewKernel(self._machine, name) if has_own else None
         return deterministic_only(self._machine, name, HostKernel(self._machine, name, schema))
+
+
+def _refusing(name: str) -> Callable[..., Any]:
+    """Returns a kernel for an op that only CUDA has."""
+
+    def refuse(*_args: Any, **_kwargs: Any) -> Any:
+        raise NotImplementedError(f"Simulated GPUs do not support {name}: PyTorch's CPU lacks it.")
+
+    return refuse
 
 
 def _unwinding(torch: Any, kernel: Callable[..., Any]) -> Callable[..., Any]:

@@ -14,8 +14,10 @@ from nbtf._devices.caching.report import OutOfDeviceMemory, format_size
 from nbtf._devices.cards import PhysicalGPU
 from nbtf._devices.host_memory import available_bytes, is_too_much
 from nbtf._devices.sites import CallSite
+from nbtf._frameworks.torch.simulation.cuda_build import is_cuda_build, keep_failing
 from nbtf._frameworks.torch.simulation.guard import MOST_DEVICES, Guard
 from nbtf._frameworks.torch.simulation.leftovers import Leftovers, of_before
+from nbtf._frameworks.torch.simulation.releases import release_of
 from nbtf._frameworks.torch.simulation.tensors import Outlines, Tensors
 from nbtf._frameworks.torch.simulation.timing import Timing
 from nbtf._frameworks.torch.thread_observer import hearing_of_thread
@@ -81,7 +83,11 @@ class Machine:
         self._strided = torch.strided
         self._dtypes: dict[Any, str] = {}
         self._generator_base = torch._C.Generator
-        self._guard = Guard(torch, lambda: len(cards))
+        self.release = release_of(torch)
+        self.is_with_cuda = is_cuda_build(torch)
+        if self.is_with_cuda:
+            keep_failing(torch)
+        self._guard = Guard(torch, self.release.layout, self.is_with_cuda, lambda: len(cards))
         self.leftovers = leftovers or Leftovers()
         self.layouts: Any = None
         """Assembles sparse and nested tensors; present only if tensors have values."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from contextlib import suppress
 from datetime import timedelta
 from types import SimpleNamespace
 from typing import Any
@@ -21,13 +22,14 @@ _VERSION = 2 << 32 | 27 << 16 | 5
 """NCCL 2.27.5. `torch.cuda.nccl.version()` unpacks it, and PyTorch writes it into the logs of its errors."""
 
 
-def install_groups(torch: Any, peers: Peers, replacements: Replacements) -> None:
+def install_groups(torch: Any, peers: Peers, replacements: Replacements, is_with_cuda: bool) -> None:
     """Makes the backend `nccl` available, and lets process groups of GPUs name the processes that end.
 
     Args:
       torch: PyTorch.
       peers: the other processes.
       replacements: records the original attributes for removal.
+      is_with_cuda: whether PyTorch was built with CUDA.
     """
     distributed: Any = torch.distributed.distributed_c10d
     backend = _backend(distributed)
@@ -39,6 +41,8 @@ def install_groups(torch: Any, peers: Peers, replacements: Replacements) -> None
     for module in (torch._C._distributed_c10d, distributed, torch.distributed):
         replacements.set(module, "ProcessGroupNCCL", backend)
     replacements.set(torch.distributed, "Logger", _logger(torch.distributed.Logger))
+    if is_with_cuda:
+        replacements.set(torch.distributed, "Reducer", _reducer(torch.distributed.Reducer))
     peers.install(distributed, replacements)
 
 
@@ -61,6 +65,28 @@ def _logger(logger: Any) -> type:
                     self.has_times = False
 
     return Logger
+
+
+_TIMED, _NEVER = 10, (1 << 31) - 1
+"""How many first iterations a reducer times, and a rate at which it times no later ones. Source: reducer.cpp."""
+
+
+def _reducer(reducer: Any) -> type:
+    """Returns the reducer of `DistributedDataParallel` without its times on GPUs, which a timer of CUDA measures."""
+
+    class Reducer(reducer):
+        """A reducer that is beyond its timed iterations if the model is on simulated GPUs."""
+
+        def __init__(self, parameters: Any, *args: Any, **kwargs: Any) -> None:
+            reducer.__init__(self, parameters, *args, **kwargs)
+            if not parameters or not parameters[0].is_cuda:
+                return
+            self._set_ddp_runtime_logging_sample_rate(_NEVER)
+            for _ in range(_TIMED):
+                with suppress(RuntimeError):  # it has counted the iteration when the timer fails
+                    self.prepare_for_forward()
+
+    return Reducer
 
 
 def _backend(distributed: Any) -> type:

@@ -19,11 +19,16 @@ class Replacements:
         self._previous.append((owner, name, owner.__dict__.get(name, _ABSENT)))
         setattr(owner, name, value)
 
+    def remove(self, owner: Any, name: str) -> None:
+        """Removes an attribute of a module."""
+        self._previous.append((owner, name, owner.__dict__[name]))
+        delattr(owner, name)
+
     def undo(self) -> None:
         """Restores all attributes, the last first."""
         while self._previous:
             owner, name, value = self._previous.pop()
-            if value is _ABSENT:
-                delattr(owner, name)
-            else:
+            if value is not _ABSENT:
                 setattr(owner, name, value)
+            elif name in owner.__dict__:
+                delattr(owner, name)

@@ -103,7 +103,7 @@ frameworks_set() {
 
 # ---- the tests of PyTorch with the oldest release that nbtf supports; PyPI's build has CUDA, and needs 8 GB of disk
 oldest_torch_set() {
-  torch_environment oldest_torch torch==2.9.1 "setuptools<81" # PyTorch's samples of its ops need setuptools
+  torch_environment oldest_torch torch==2.10.0 "setuptools<81" # PyTorch's samples of its ops need setuptools
   export NBTF_TESTS_NEED=torch
   python -m pytest -q -n 2 -p no:cacheprovider tests/frameworks --ignore=tests/frameworks/tensorflow --ignore=tests/frameworks/keras
 }

@@ -20,6 +20,7 @@ ONCE_ONLY = {
     "crossed_with_shares": "the labels are a constant for the gradient of the logits",
     "moments": "the mean is a constant for the variance",
     "max_pool_with_argmax": "its gradient has none",
+    "loss_of_sparse_label": "its gradient has none",
 }
 ROUGH_AT_0 = frozenset({"reduce_prod", "segment_prod", "unsorted_segment_prod", "bessel_i0e"})
 """Their gradients divide by the elements, or change with their sign: at 0 there is no second one."""

@@ -34,7 +34,7 @@ def torchrun(environment: Path, *arguments: str | Path, processes: int = 2) -> s
     process = run(environment, "-m", "torch.distributed.run", *options, *arguments, **machine)
     assert 0 == process.returncode, process.stdout + process.stderr
     lines = process.stdout.splitlines(keepends=True)
-    return "".join([line for line in lines if not line.startswith("[Gloo]")])  # which PyTorch 2.9 prints
+    return "".join([line for line in lines if not line.startswith("[Gloo]")])  # which some releases print
 
 
 @pytest.mark.parametrize("cases", [SHORT, pytest.param([], marks=pytest.mark.nightly)], ids=["short", "all"])

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from importlib import import_module
 from importlib.util import find_spec
 from itertools import pairwise
@@ -51,7 +49,7 @@ def write_headers(folder: Path, layout: CoreLayout, without: str = "") -> None:
 
 def test_the_table_has_every_release_of_its_range() -> None:
     assert all(second == (first[0], first[1] + 1) for first, second in pairwise(RELEASES))
-    assert f"PyTorch 2.9 to 2.{len(RELEASES) + 8}" == RANGE
+    assert f"PyTorch 2.10 to 2.{len(RELEASES) + 9}" == RANGE
 
 
 def test_each_release_has_distinct_slots_within_its_tables() -> None:
@@ -61,7 +59,7 @@ def test_each_release_has_distinct_slots_within_its_tables() -> None:
             assert max(slots.values()) < count
 
 
-@pytest.mark.parametrize("version", ["1.13.1", "2.0.0", "2.8.0+cpu", "2.8.9a0+git1234"])
+@pytest.mark.parametrize("version", ["1.13.1", "2.0.0", "2.9.1+cpu", "2.9.9a0+git1234"])
 def test_an_older_release_is_refused_with_the_supported_range(version: str) -> None:
     with pytest.raises(NoSimulationError) as refused:
         release_of(stub(version))
@@ -69,7 +67,9 @@ def test_an_older_release_is_refused_with_the_supported_range(version: str) -> N
     assert f"GPUs cannot be simulated in PyTorch {version}, which is too old. Use {RANGE}." == str(refused.value)
 
 
-@pytest.mark.parametrize(("version", "expected"), [("2.9.1+cu128", (2, 9)), ("2.13.0", (2, 13)), ("2.10.0a0", (2, 10))])
+@pytest.mark.parametrize(
+    ("version", "expected"), [("2.10.0+cu128", (2, 10)), ("2.13.0", (2, 13)), ("2.11.0a0", (2, 11))]
+)
 def test_a_known_release_is_found_by_its_version(version: str, expected: tuple[int, int]) -> None:
     assert release_of(stub(version)) is RELEASES[expected]
 
@@ -138,35 +138,3 @@ def test_pytorch_is_as_before_when_its_gpus_are_gone(capsys: pytest.CaptureFixtu
 
     assert before.keys() == after.keys()
     assert [] == [name for name, value in before.items() if after[name] is not value and "_cuda_init" not in name]
-
-
-WITHOUT_FAKE_GUARD = """
-import threading
-import torch
-import nbtf as tf
-
-vars(torch._C).pop("_ensureCUDADeviceGuardSet", None)  # as in PyTorch 2.9
-tf.runtime.simulate_gpus(3, frameworks="torch")
-torch.cuda.set_device(2)
-found = [torch.cuda.current_device(), torch.ones(1, device="cuda").get_device()]
-thread = threading.Thread(target=lambda: found.append(torch.ones(1, device="cuda").get_device()))
-thread.start()
-thread.join()
-with torch.cuda.device(1), torch.cuda.stream(torch.cuda.Stream()):
-    x = torch.ones(2, 2, device="cuda", requires_grad=True)
-    y = (x.to("cuda:0") @ x.to("cuda:0")).sum() + x.sum().to("cuda:0")
-    y.backward()
-    found += [x.grad.get_device(), torch.cuda.current_device()]
-found.append(torch.cuda.current_device())
-print(found, x.grad.tolist())
-"""
-
-
-@needs_torch
-@pytest.mark.skipif(sys.platform != "linux", reason="such a PyTorch can be simulated on Linux alone")
-def test_devices_exist_in_a_core_without_a_guard_for_them() -> None:
-    ran = subprocess.run(
-        [sys.executable, "-W", "ignore", "-c", WITHOUT_FAKE_GUARD], capture_output=True, text=True, timeout=300
-    )
-
-    assert "[2, 2, 0, 1, 1, 2] [[5.0, 5.0], [5.0, 5.0]]" == ran.stdout.splitlines()[-1], ran.stderr

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 import nbtf as tf
-from nbtf._ops.structure import flatten
 from nbtf._runtime.context import Context, use_context
 from tests.ops.arguments import tensors
+from tests.ops.listening import flat
 from tests.ops.samples import Made, Sample, all_samples
 from tests.sweeps import check_each
 
@@ -45,8 +45,8 @@ def spec_of(value: Any, is_open: bool) -> Any:
 
 def bits_of(function: Callable[..., Any], sample: Sample) -> list[Any]:
     """Dtype, shape and bytes of all results."""
-    results = [None if x is None else np.asarray(x.numpy()) for x in flatten(function(*tensors(list(sample.args))))]
-    return [None if array is None else (array.dtype.name, array.shape, values_of(array)) for array in results]
+    results = [np.asarray(x.numpy()) for x in flat(function(*tensors(list(sample.args))))]
+    return [(array.dtype.name, array.shape, values_of(array)) for array in results]
 
 
 def values_of(array: Any) -> Any:

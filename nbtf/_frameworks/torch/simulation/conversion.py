@@ -3,7 +3,7 @@
 The op runs with the next larger dtype, and its results are rounded to the dtype that they have on a card. A card
 computes most of these ops in the larger dtype as well.
 
-Source: the dtypes of each op in `torch/testing/_internal/common_methods_invocations.py`, PyTorch 2.9 to 2.13.
+Source: the dtypes of each op in `torch/testing/_internal/common_methods_invocations.py`, PyTorch 2.10 to 2.13.
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from nbtf._frameworks.torch.simulation.releases import not_understood
 
 # c10/core/DeviceType.h
-CUDA, META, LAZY = 1, 14, 17
+CUDA, LAZY = 1, 17
 BEFORE = 2
 """Words before a table of virtual functions: the offset to the top and the type."""
 
@@ -89,17 +89,5 @@ def copy_with(table: Any, answers: Mapping[int, Any]) -> int:
     words = table.__class__(*table)
     for slot, answer in answers.items():
         words[BEFORE + slot] = answer if isinstance(answer, int) else ctypes.cast(answer, ctypes.c_void_p)
-    keep((words, answers))
+    _KEPT.append((words, answers))
     return ctypes.addressof(words) + BEFORE * _WORD
-
-
-def object_with(table: int) -> int:
-    """Returns the address of a new C++ object that has only functions."""
-    word = ctypes.c_void_p(table)
-    keep(word)
-    return ctypes.addressof(word)
-
-
-def keep(value: Any) -> None:
-    """Keeps memory that the core uses alive until the process ends."""
-    _KEPT.append(value)

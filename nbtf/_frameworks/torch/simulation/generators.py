@@ -33,11 +33,9 @@ def install_generators(machine: Machine, replacements: Replacements) -> None:
     machine.generators = generators
     replacements.set(torch, "Generator", _factory(torch, generator_class))
     replacements.set(torch.cuda, "default_generators", generators)
-    is_split = hasattr(torch.random, "_manual_seed_impl")  # false in PyTorch 2.9
-    for name in ("_manual_seed_impl" if is_split else "manual_seed", "seed"):
+    for name in ("_manual_seed_impl", "seed"):
         replacements.set(torch.random, name, _seeding_all(torch.cuda, getattr(torch.random, name), generators))
-    for name in ("manual_seed", "seed"):
-        replacements.set(torch, name, getattr(torch.random, name))
+    replacements.set(torch, "seed", torch.random.seed)
 
 
 def _seeding_all(cuda: Any, seed: Callable[..., Any], generators: tuple[Any, ...]) -> Callable[..., Any]:

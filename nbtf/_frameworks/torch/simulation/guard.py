@@ -3,7 +3,6 @@
 The core asks two objects. The first is the guard of a device type, in the table
 `c10::impl::device_guard_impl_registry`. PyTorch has a guard for devices that do not exist, `FakeGuardImpl`.
 `_ensureCUDADeviceGuardSet` registers it if the current guard counts no devices, so such a guard is registered first.
-PyTorch 2.9 has no such function; see `made_guard.py`.
 The second object, `at::detail::getCUDAHooks()`, reports whether CUDA is available; its answer becomes yes.
 """
 
@@ -24,7 +23,6 @@ from nbtf._frameworks.torch.simulation.core_tables import (
     table_at,
     table_of,
 )
-from nbtf._frameworks.torch.simulation.made_guard import CURRENT, make_guard
 from nbtf._frameworks.torch.simulation.releases import not_understood
 
 MOST_DEVICES = 8
@@ -53,14 +51,9 @@ class Guard:
           NoSimulationError: if its core is not as expected.
         """
         core, slots = core_of(torch, is_with_cuda), layout.guard
-        if hasattr(torch._C, "_ensureCUDADeviceGuardSet"):
-            _register_fake_guard(torch, core.registry, layout)
-            guard = core.registry[CUDA]
-            set_device = function_of(guard, slots["setDevice"], _OnDevice)
-        else:
-            guard = core.registry[CUDA] = make_guard(torch, core.registry, layout, MOST_DEVICES)
-            set_device = _set_current
-        self._guard, self._set = guard, set_device
+        _register_fake_guard(torch, core.registry, layout)
+        self._guard = guard = core.registry[CUDA]
+        self._set = function_of(guard, slots["setDevice"], _OnDevice)
         self._get = function_of(guard, slots["getDevice"], _Device)
         if (
             function_of(guard, slots["deviceCount"], _Byte)(guard) != MOST_DEVICES
@@ -136,10 +129,6 @@ def _register_fake_guard(torch: Any, registry: Any, layout: CoreLayout) -> None:
     if registry[CUDA] == lazy:
         registry[CUDA] = None
         raise not_understood(torch)
-
-
-def _set_current(_guard: int, device: int) -> None:
-    CURRENT.device = device
 
 
 def _nothing(_hooks: object) -> None:

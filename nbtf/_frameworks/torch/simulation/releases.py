@@ -75,7 +75,6 @@ def _layout(record: int, query_stream: int, guard_count: int, hooks_count: int) 
 
 
 RELEASES = {
-    (2, 9): Release(_layout(11, 15, 23, 47), Versions("12.8", 91002)),
     (2, 10): Release(_layout(11, 16, 24, 48), Versions("12.8", 91002)),
     (2, 11): Release(_layout(12, 17, 25, 51), Versions("13.0", 91900)),
     (2, 12): Release(_layout(12, 17, 26, 51), Versions("13.0", 92000)),

@@ -24,8 +24,14 @@ def tensors(value: Any, known: dict[int, Tensor] | None = None) -> Any:
 
 
 def plain(args: Any) -> list[Any]:
-    """Returns the arguments without what is made anew for each run."""
-    return [arg.make() if isinstance(arg, Made) else arg for arg in args]
+    """Returns the arguments, in which values that are made anew for each run have been made."""
+
+    def made(value: Any) -> Any:
+        if isinstance(value, Made):
+            return value.make()
+        return [made(item) for item in value] if type(value) is list else value
+
+    return [made(arg) for arg in args]
 
 
 def as_double(value: Any) -> Any:

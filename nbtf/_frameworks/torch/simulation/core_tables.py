@@ -24,7 +24,7 @@ _OTHER_ALLOCATOR = "_ZN3c1028GetDefaultMobileCPUAllocatorEv"
 _WORD = ctypes.sizeof(ctypes.c_void_p)
 
 _KEPT: list[Any] = []
-"""What the core uses until the process ends."""
+"""Memory that the core uses until the process ends."""
 
 
 class Core(NamedTuple):

@@ -1,4 +1,4 @@
-"""What depends on the release of PyTorch: the layout of its core, and the libraries that it is built with.
+"""The differences between releases of PyTorch: the layout of the core, and the libraries of each build.
 
 Supporting another release means adding a row to `RELEASES`; a test compares the row of the installed release with its
 headers. The core of a newer release is read from its headers.
@@ -70,8 +70,8 @@ _HOOKS = {
 
 def _layout(record: int, query_stream: int, guard_count: int, hooks_count: int) -> CoreLayout:
     """Returns the layout of a release, given the slots of two functions and the numbers of functions."""
-    others = {"record": record, "block": record + 1, "queryEvent": record + 2, "deviceCount": record + 3}
-    return CoreLayout(_GUARD | others | {"queryStream": query_stream}, guard_count, _HOOKS, hooks_count)
+    events = {"record": record, "block": record + 1, "queryEvent": record + 2, "deviceCount": record + 3}
+    return CoreLayout(_GUARD | events | {"queryStream": query_stream}, guard_count, _HOOKS, hooks_count)
 
 
 RELEASES = {
@@ -87,7 +87,7 @@ RANGE = "PyTorch {}.{} to {}.{}".format(*min(RELEASES), *max(RELEASES))
 
 
 def release_of(torch: Any) -> Release:
-    """Returns what nbtf knows about a PyTorch; of a release that is newer than all known ones, its headers tell.
+    """Returns the release of a PyTorch; the layout of one that is newer than all known ones is read from its headers.
 
     Raises:
       NoSimulationError: if the release is older than the supported ones, or if a newer one has another core.
@@ -98,8 +98,7 @@ def release_of(torch: Any) -> Release:
         raise NoSimulationError(
             f"GPUs cannot be simulated in PyTorch {torch.__version__}, which is too old. Use {RANGE}."
         )
-    known = RELEASES.get(version)
-    return known or Release(_read_layout(torch), RELEASES[max(RELEASES)].versions)
+    return RELEASES.get(version) or Release(_read_layout(torch), RELEASES[max(RELEASES)].versions)
 
 
 def not_understood(torch: Any) -> NoSimulationError:

@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
+from nbtf._storage.reading import read_text
+
 _GUARD = "c10/core/impl/DeviceGuardImplInterface.h"
 _HOOKS = ("ATen/detail/AcceleratorHooksInterface.h", "ATen/detail/CUDAHooksInterface.h")
 
@@ -35,7 +37,7 @@ def layout_in_headers(folder: Path) -> CoreLayout:
 
 def _virtual_functions(header: Path) -> list[str]:
     """Returns the virtual functions of the first class in a header, in their order; a destructor has two slots."""
-    text = re.sub(r"//[^\n]*|/\*.*?\*/", "", header.read_text(encoding="utf-8"), flags=re.DOTALL)
+    text = re.sub(r"//[^\n]*|/\*.*?\*/", "", read_text(header), flags=re.DOTALL)
     body = text[re.search(r"^struct \w+ \w+Interface\b", text, re.MULTILINE).end() :]  # pyright: ignore
     names: list[str] = []
     for name in re.findall(r"\bvirtual\s[^{;]*?(~?\w+)\s*\(", body[: body.index("\n};")]):

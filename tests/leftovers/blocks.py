@@ -307,6 +307,7 @@ BLOCKS: dict[str, Block] = {
     "tf.device": _of(lambda: tf.device("GPU:1")),
     "tf.device twice": _of(lambda: tf.device("GPU:1"), lambda: tf.device(None)),
     "tf.name_scope": _of(lambda: tf.name_scope("scope")),
+    "tf.autodiff.ForwardAccumulator": _of(lambda: tf.autodiff.ForwardAccumulator(tf.constant(1.0), tf.constant(1.0))),
     "tf.GradientTape": _of(tf.GradientTape),
     "tf.GradientTape twice": _of(tf.GradientTape, lambda: tf.GradientTape(persistent=True)),
     "tf.GradientTape.stop_recording": _tape_that_stops,

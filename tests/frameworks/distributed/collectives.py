@@ -182,19 +182,29 @@ def futures(draw: Draw) -> list[Any]:
     return [future.then(lambda ended: ended.value()[0] + 1).wait()]
 
 
+MISSING = frozenset({"all_to_all"})
+"""Operations that the gloo of PyTorch 2.10 lacks."""
+
+
 def check_calls(group: Any, seeds: range) -> int:
     """Compares calls on GPU tensors with calls on CPU tensors; returns their number."""
-    host = dist.new_group(backend="gloo")
+    host, calls = dist.new_group(backend="gloo"), 0
     for seed in seeds:
         for number, (name, function) in enumerate(OPERATIONS.items()):
             device = torch.device("cuda", dist.get_rank())
-            expected = function(Draw(seed * 100 + number, torch.device("cpu"), host))
+            try:
+                expected = function(Draw(seed * 100 + number, torch.device("cpu"), host))
+            except RuntimeError as error:
+                if name not in MISSING or "does not support" not in str(error):
+                    raise
+                continue
+            calls += 1
             found = function(Draw(seed * 100 + number, device, group))
             assert len(expected) == len(found), name
             for one, other in zip(expected, found, strict=True):
                 assert other.device == device, (name, other.device)
                 assert torch.equal(one, other.cpu()), (name, seed, one, other)
-    return len(seeds) * len(OPERATIONS)
+    return calls
 
 
 def check_objects(group: Any, device: Any) -> None:

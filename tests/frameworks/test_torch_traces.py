@@ -13,6 +13,7 @@ import nbtf as tf
 torch: Any = pytest.importorskip("torch", reason="needs PyTorch; one step of .ci/run has it")
 
 
+@pytest.mark.filterwarnings("ignore:Warning. Profiler clears events")  # of older releases
 def test_a_trace_of_the_profiler_is_read(tmp_path: Path) -> None:
     layer, data = torch.nn.Linear(8, 8), torch.randn(4, 8)
     with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU]) as profiler:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from nbtf.cli.special_cells import IS_MISSING
-from nbtf.notebook.views import esm
+from nbtf.notebook.stills import esm
 from tests.browser.lab import NOTEBOOK, Lab
 from tests.browser.lab_server import LabServer
 from tests.conftest import ROOT

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from nbtf.notebook import catalogue
-from nbtf.notebook.views import esm
+from nbtf.notebook.stills import esm
 from tests.browser.lab import Lab
 from tests.browser.saved import Saved
 from tests.browser.test_saved import MAP, VIEWS, make_real, opened

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from nbtf.notebook.views import esm
+from nbtf.notebook.stills import esm
 from tests.browser.lab import UNREADABLE
 from tests.browser.saved import Saved, State
 from tests.rings import with_nightly

@@ -12,7 +12,7 @@ import pytest
 from nbtf._runtime.placement import KINDS
 from nbtf.notebook import catalogue
 from nbtf.notebook.session import SESSIONS
-from nbtf.notebook.views import esm
+from nbtf.notebook.stills import esm
 from tests.notebook.conftest import Shell
 
 PACKAGE = Path(esm.__file__).parents[2]

@@ -19,7 +19,7 @@ FUNCTIONS = {"compile", "search", "match", "fullmatch", "sub", "subn", "split", 
 NOT_SEARCHED = {
     "_ops/strings/kernels.py": "tf.strings.regex_replace and regex_full_match take patterns",
     "compat/_v1/_graph/graph.py": "tf.compat.v1.get_collection takes a pattern",
-    "notebook/views/esm.py": "reads the modules of the views, which are files of the package",
+    "notebook/stills/esm.py": "reads the modules of the views, which are files of the package",
 }
 """Files whose patterns users write for their own data, as with `re` itself, or that read only the user's own text."""
 

@@ -48,7 +48,7 @@ ALLOWED = {
     ("nbtf/_public.py", "open"): _OWN,
     ("nbtf/_cluster/look.py", "file.read_text"): _OWN,
     ("nbtf/_own_files.py", "read_text"): _OWN,
-    ("nbtf/notebook/views/esm.py", "read_text"): _OWN,
+    ("nbtf/notebook/stills/esm.py", "read_text"): _OWN,
     ("nbtf/_devices/host_memory.py", "open"): _SYSTEM,
     ("nbtf/_devices/processes.py", "open"): _SYSTEM,
     ("nbtf/cli/real_gpus.py", "file.read_text"): _SYSTEM,

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 from nbtf.notebook.stills.glyphs import width_of
 
@@ -127,6 +127,39 @@ class Picture:
     title: str
     marks: tuple[Mark, ...]
     narrow: Picture | None = None
+
+
+_KINDS: dict[str, type[Mark]] = {"rectangle": Rectangle, "boxes": Boxes, "line": Line, "path": Path, "text": Text}
+"""The classes of marks that contain no others, by their names in `static/picture.js`."""
+
+_NAMES = {"strokeWidth": "stroke_width", "isTag": "is_tag"}
+
+
+def picture_from(drawn: Mapping[str, Any]) -> Picture:
+    """Returns a picture that `static/stills.js` has drawn."""
+    narrow = drawn.get("narrow")
+    marks = tuple(_marks_from(drawn["marks"]))
+    return Picture(drawn["width"], drawn["height"], drawn["title"], marks, narrow and picture_from(narrow))
+
+
+def _marks_from(drawn: Iterable[Mapping[str, Any]]) -> Iterator[Mark]:
+    """Yields the marks; groups without a title only name the device of their marks, for a page."""
+    for mark in drawn:
+        if mark["mark"] != "group":
+            yield _mark_from(mark)
+        elif mark.get("title"):
+            yield Group(tuple(_marks_from(mark["marks"])), mark["title"])
+        else:
+            yield from _marks_from(mark["marks"])
+
+
+def _mark_from(drawn: Mapping[str, Any]) -> Mark:
+    kind = _KINDS[drawn["mark"]]
+    fields = {_NAMES.get(name, name): value for name, value in drawn.items() if name not in ("mark", "data")}
+    for name in ("points", "sides"):
+        if name in fields:
+            fields[name] = tuple(map(tuple, fields[name]))
+    return kind(**fields)
 
 
 def framed(width: float, height: float, title: str, marks: Iterable[Mark]) -> Picture:

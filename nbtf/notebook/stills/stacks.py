@@ -163,6 +163,10 @@ _MOST_COLUMNS = 640
 """Maximum number of columns in a picture with many short pieces; each is then several px wide."""
 
 
+ROWS_IN_SIGHT = 24
+"""Devices and folded groups that a page shows at once; it requests others when they come into sight."""
+
+
 def column_width(columns: int, width: float) -> float:
     """Returns the width of columns in px, given how many of 1 px would be needed and the length of all lanes together.
 

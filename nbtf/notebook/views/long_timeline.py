@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from nbtf._locks import computed_once
 from nbtf.notebook.stills.schedule import Schedule, is_host
-from nbtf.notebook.stills.stacks import Colouring, busy_between, colouring, spans_of
+from nbtf.notebook.stills.stacks import ROWS_IN_SIGHT, Colouring, busy_between, colouring, spans_of
 from nbtf.notebook.views.host_time import PYTHON
 from nbtf.notebook.views.lane_groups import LaneGroup, lane_groups
 from nbtf.notebook.views.page_data import CodeLine, packed, timeline_data
@@ -29,9 +29,6 @@ SHORTEST_ROW = 1 / 500
 MOST_COLUMNS = 640
 MOST_SHARES = 60_000
 """Columns per answer, for the visible part and for the whole together: 3 bytes each, most of them zeros."""
-
-ROWS_IN_SIGHT = 24
-"""Devices and folded groups that a page shows at once; it requests others when they come into sight."""
 
 SHARE_UNIT = 16383
 """Value of a column that one piece fills; a host may copy to four cards at once."""

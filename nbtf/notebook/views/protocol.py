@@ -9,7 +9,8 @@ from zlib import crc32
 from nbtf import runtime
 from nbtf.notebook import catalogue
 from nbtf.notebook.session import current_session
-from nbtf.notebook.views import esm, scopes
+from nbtf.notebook.stills import esm
+from nbtf.notebook.views import scopes
 from nbtf.notebook.views.audience import Audience
 from nbtf.notebook.views.base_widget import Widget, traitlets
 from nbtf.notebook.views.difference import difference

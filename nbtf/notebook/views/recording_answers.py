@@ -9,9 +9,9 @@ from nbtf import runtime
 from nbtf._garbage import collector_paused
 from nbtf._locks import computed_once
 from nbtf.notebook import catalogue
+from nbtf.notebook.stills import esm
 from nbtf.notebook.stills.device_facts import map_facts
 from nbtf.notebook.stills.schedule import HOST_TIME, MODELLED, Schedule, timed
-from nbtf.notebook.views import esm
 from nbtf.notebook.views.host_time import on_host_time
 from nbtf.notebook.views.long_timeline import LongTimeline
 from nbtf.notebook.views.page import CodeLine, Scene, scene_data

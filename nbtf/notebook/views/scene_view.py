@@ -12,9 +12,9 @@ from zlib import crc32
 from nbtf._garbage import collector_paused
 from nbtf.notebook import catalogue
 from nbtf.notebook.session import Session
+from nbtf.notebook.stills import esm
 from nbtf.notebook.stills.marks import Picture
 from nbtf.notebook.stills.svg import to_html, to_svg
-from nbtf.notebook.views import esm
 from nbtf.notebook.views.audience import outputs_stand_alone
 from nbtf.notebook.views.base_widget import Widget, traitlets
 from nbtf.notebook.views.page import Scene

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nbtf.notebook.views import esm
+from nbtf.notebook.stills import esm
 from nbtf.notebook.views.difference import difference
 from tests.notebook.differences import with_difference
 

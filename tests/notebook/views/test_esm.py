@@ -11,8 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from nbtf.notebook.stills import glyphs
-from nbtf.notebook.views import esm, measures
+from nbtf.notebook.stills import esm, glyphs, measures
 
 STATIC = Path(esm.__file__).parents[1] / "static"
 VIEWS = [("device_map", "deviceMap"), ("memory_view", "memoryView")]

@@ -10,9 +10,8 @@ from pathlib import Path
 import pytest
 
 from nbtf.notebook import catalogue
-from nbtf.notebook.stills import flow
+from nbtf.notebook.stills import esm, flow
 from nbtf.notebook.stills.marks import Text
-from nbtf.notebook.views import esm
 
 WORDS = [
     text for language in ("en", *catalogue.LANGUAGES) for text in catalogue.read(language)["memoryPicture"].values()

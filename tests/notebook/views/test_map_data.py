@@ -13,10 +13,10 @@ import pytest
 
 import nbtf as tf
 from nbtf.notebook import catalogue
+from nbtf.notebook.stills import esm
 from nbtf.notebook.stills.decision import phrases_of, steps_of
 from nbtf.notebook.stills.device_facts import DeviceFacts, Flow, MapFacts, OpCount, map_facts
 from nbtf.notebook.stills.device_map import device_map
-from nbtf.notebook.views import esm
 from nbtf.notebook.views.page_data import map_data
 from tests.machines import cluster, machine
 from tests.notebook.stills.test_decision import WAYS

@@ -10,8 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from nbtf.notebook.stills import glyphs, palette
-from nbtf.notebook.views import esm
+from nbtf.notebook.stills import esm, glyphs, palette
 
 WORDS = ["forward", "MatMul µs → ✓ …", "前向き「計算」", "反向传播, 3 ms", "🙂 ok", "\u1100\ufffd"]
 

@@ -14,6 +14,7 @@ import pytest
 import nbtf as tf
 from nbtf._devices.sizes import gib, part_of
 from nbtf.notebook import catalogue
+from nbtf.notebook.stills import esm
 from nbtf.notebook.stills.marks import Mark, Picture
 from nbtf.notebook.stills.memory_bands import picture_words
 from nbtf.notebook.stills.memory_data import memory_data
@@ -21,7 +22,6 @@ from nbtf.notebook.stills.memory_history import MemoryHistory
 from nbtf.notebook.stills.memory_plane import memory_plane
 from nbtf.notebook.stills.memory_stack import memory_stack
 from nbtf.notebook.stills.treemap import treemap
-from nbtf.notebook.views import esm
 from tests.machines import MIB, machine
 from tests.notebook.stills.test_memory_pictures import GPU, at_random, fragments, history_of, train
 from tests.notebook.stills.test_narrow import NARROW

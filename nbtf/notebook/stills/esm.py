@@ -15,8 +15,7 @@ from importlib.resources import files
 from importlib.resources.abc import Traversable
 
 from nbtf.notebook import catalogue
-from nbtf.notebook.stills import glyphs, palette
-from nbtf.notebook.views import measures
+from nbtf.notebook.stills import glyphs, measures, palette
 
 CATALOGUE, LETTERS, MEASURES, PICTURE = "catalogue", "letters", "measures", "picture"
 WITHOUT_FILE = (CATALOGUE, LETTERS, MEASURES)

@@ -33,7 +33,6 @@ from nbtf.notebook.stills import (
     timeline,
     treemap,
 )
-from nbtf.notebook.views import long_timeline
 
 _GROUPS: dict[str, dict[ModuleType, str]] = {
     "MAP": {device_map: "_MARGIN _GAP _FEW _MANY _MOST _TITLED _ROOM _COMPACT_ROOM _BELOW_HOST _NARROWEST"},
@@ -55,8 +54,7 @@ _GROUPS: dict[str, dict[ModuleType, str]] = {
         timeline: "_MARGIN _LABELS _LANE _BELOW_LANE _HOST _BELOW_HOST _OVERVIEW _MOST_LANES _TRACES _MOST_REASONS "
         "_CAUSES",
         lanes: "_OWN_BLOCK _TITLED _NAMED _SHAPED _TWO_LINES _GAP _UNDERLINED",
-        stacks: "_MOST_COLUMNS",
-        long_timeline: "ROWS_IN_SIGHT",
+        stacks: "_MOST_COLUMNS ROWS_IN_SIGHT",
     },
     "FACTS": {device_facts: "_POINTS", schedule: "SMALLEST_COPY CONSTANT", stacks: "WORK_COLUMNS"},
     "FILLS": {memory_bands: "OF_GROUP", palette: "OF_PHASE FILL_NAMES"},

@@ -1,0 +1,102 @@
+"""Draws pictures with the program of the pages, so that a still and a page have the same marks.
+
+A small JavaScript engine runs the modules of `static/` in this process: a millisecond or two per picture. In a kernel
+that itself runs in a browser, the browser's engine does.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable
+from functools import cache
+from threading import local
+from typing import Any, NamedTuple
+
+from nbtf._install import pip_install
+from nbtf.notebook import catalogue
+from nbtf.notebook.stills import esm
+from nbtf.notebook.stills.marks import Picture, picture_from
+
+_PICTURES = "stills"
+"""The module of `static/` that lists the pictures."""
+
+
+class NoEngine(ModuleNotFoundError):
+    """Raised if no JavaScript engine is installed, which draws the pictures."""
+
+
+class _Program(NamedTuple):
+    """The loaded program: draws a picture, and changes the language."""
+
+    still: Callable[[str, str], str]
+    speak: Callable[[str], None]
+
+
+_LOADED = local()
+"""The `program` of each thread, and its `language`: an engine works only in the thread that created it."""
+
+
+def drawn(name: str, *inputs: object) -> Picture:
+    """Returns a picture in the environment's language.
+
+    Args:
+      name: name of the picture in `static/stills.js`.
+      inputs: inputs of the function that is listed there, as values that JSON can represent.
+
+    Raises:
+      NoEngine: if no JavaScript engine is installed.
+    """
+    return picture_from(answer(name, *inputs))
+
+
+def answer(name: str, *inputs: object) -> Any:
+    """Returns what a function of `static/stills.js` returns, as `drawn` does for pictures."""
+    program, language = _program(), catalogue.asked_for() or catalogue.ENGLISH
+    if getattr(_LOADED, "language", catalogue.ENGLISH) != language:
+        program.speak(json.dumps(catalogue.translation(language, catalogue.sections_in(_source()))))
+        _LOADED.language = language
+    return json.loads(program.still(name, json.dumps(inputs)))
+
+
+@cache
+def can_draw() -> bool:
+    """Returns whether a JavaScript engine is installed."""
+    try:
+        _program()
+    except NoEngine:
+        return False
+    return True
+
+
+def _program() -> _Program:
+    program = getattr(_LOADED, "program", None)
+    if program is None:
+        program = _LOADED.program = _loaded(_source())
+    return program
+
+
+@cache
+def _source() -> str:
+    return esm.joined(esm.in_order(_PICTURES, _PICTURES))
+
+
+def _loaded(source: str) -> _Program:
+    run = _browser() if sys.platform == "emscripten" else _engine()
+    run(source)
+    return _Program(run("still"), run("speak"))
+
+
+def _engine() -> Callable[[str], Any]:
+    """Returns a function that runs text as a program and returns its value."""
+    try:
+        from quickjs import Context
+    except ModuleNotFoundError as error:
+        raise NoEngine(f"Pictures need quickjs-ng, which is not installed. {pip_install('views')}") from error
+    return Context().eval
+
+
+def _browser() -> Callable[[str], Any]:
+    from pyodide.code import run_js
+
+    return run_js

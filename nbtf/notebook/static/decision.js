@@ -1,10 +1,11 @@
-// Draws how an op was placed on its device: a box for each placement rule that was tried. Counterpart of stills/decision.py.
+// Draws how an op was placed on its device: a box for each placement rule that was tried.
 
-import { WAY } from "./measures.js";
 import { fitted, line, rectangle, text, widthOfText } from "./picture.js";
 import { WORDS, fill } from "./words.js";
 
-// Converts phrases of Python, [[question, answer, colour]] (see stills/decision.py), to texts: [{question, answer, colour}].
+const WAY = { inside: 12, height: 50, beside: 26, below: 18 }; // a box, and the arrow to the next one beside or below it, in px
+
+// Converts phrases of Python, [[question, answer, colour]] (see stills/reasons.py), to texts: [{question, answer, colour}].
 export function stepsOf(phrases) {
   return phrases.map(([question, answer, colour]) => ({ question: phraseWords(question), answer: phraseWords(answer), colour }));
 }

@@ -3,7 +3,8 @@
 
 import { attr, h, keyed, rounded, rove } from "./dom.js";
 import { byHost, hostOfDevice, shortInCluster } from "./map_flows.js";
-import { GRID, HOSTS } from "./measures.js";
+import { GRID } from "./map_grid.js";
+import { HOSTS } from "./map_hosts.js";
 import { WORDS, fill } from "./words.js";
 
 export function makeDeviceCells(choose, open) {

@@ -1,8 +1,8 @@
-// Lays out texts that may need more than one line. Counterpart of stills/flow.py.
+// Lays out texts that may need more than one line.
 
-import { FLOWED } from "./measures.js";
 import { fitted, isWide, widthOfText } from "./picture.js";
 
+const FLOWED = { gap: 16, line: 18 }; // px between texts, and between baselines
 const NUMBER_BEFORE = /\d $/;
 const UNIT_AFTER = /^([KMGT]iB|B|[nµm]?s)\b|^%/;
 const NEVER_FIRST = /^[\p{Pe}\p{Pf}\p{Po}\p{Lm}]$/u;
@@ -15,7 +15,7 @@ export function flowed(texts, begin, right, y) {
     linesOf(text, right - begin).forEach((words, number) => {
       const width = widthOfText({ ...text, words });
       if (x > begin && (number || x + width > right)) [x, y] = [begin, y + FLOWED.line];
-      marks.push({ ...text, x, y, words });
+      marks.push({ ...text, x, y, words, continues: number > 0 });
       x += width + FLOWED.gap;
     });
   }

@@ -1,10 +1,11 @@
-// Draws copies on a map: arrows and ribbons whose widths show their bytes, all on one scale. Counterpart of
-// stills/device_flows.py.
+// Draws copies on a map: arrows and ribbons whose widths show their bytes, all on one scale.
 
-import { RIBBON } from "./measures.js";
 import { path, rectangle, text, widthOf } from "./picture.js";
 import { sizeWords } from "./time_scale.js";
 import { grouped } from "./words.js";
+
+// In px: the width of the largest flow, on a map of many devices too; an arrow's head, and how far it extends on each side.
+export const RIBBON = { widest: 22, widestOfMany: 5, thinnest: 1, head: 9, ear: 4, apart: 3, label: 18 };
 
 // The host in the short name of a device, "worker/1"; empty for this computer.
 export function hostOfDevice(name) {
@@ -196,7 +197,7 @@ function pairLabel(ribbons) {
   const x = left + (right - left) * 0.55;
   if (width + 24 > right - left) return [];
   return [
-    rectangle(x - width / 2, middle - 9, width, 18, "paper", { radius: 4 }),
+    rectangle(x - width / 2, middle - 9, width, 18, "paper", { radius: 4, isTag: true }),
     text(x, middle + 4, words, { size: 11, weight: 600, anchor: "middle" }),
   ];
 }

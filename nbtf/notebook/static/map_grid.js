@@ -1,11 +1,14 @@
-// Draws many devices as squares, each filled by the bytes it sent and received. Counterpart of stills/device_grid.py.
+// Draws many devices as squares, each filled by the bytes it sent and received.
 
 import { shortInCluster } from "./map_flows.js";
 import { executedOn, mainOp } from "./map_rooms.js";
-import { GRID } from "./measures.js";
 import { rectangle, text } from "./picture.js";
 import { digitsOf, sizeWords } from "./time_scale.js";
 import { WORDS, fill, grouped } from "./words.js";
+
+// In px: the gap between rooms in rows, and the minimum width of a room; the side of a square, and the minimum width of one; the
+// extent of letters above and below their baseline. `unlike` is the multiple of the median from which a device is mentioned.
+export const GRID = { gap: 6, room: 72, square: 48, labels: 72, narrowest: 60, perRow: 8, ascent: 10, descent: 3, unlike: 1.5 };
 
 // The bytes that each device sent and received, by name.
 export function trafficOf({ cards, flows }) {

@@ -1,16 +1,17 @@
-// Draws a cluster: a row for each host with the copies between hosts, or squares if there are many hosts. Counterpart of
-// stills/device_hosts.py.
+// Draws a cluster: a row for each host with the copies between hosts, or squares if there are many hosts.
 //
 // A host that the reader has opened (`facts.open`) shows its cards as rooms: in its row, or below the squares.
 
 import { byHost, flowsBetween, hostOfDevice, sumOf } from "./map_flows.js";
-import { cellsIn, mostOf, rowLabels, squareOf, trafficOf, trafficSum } from "./map_grid.js";
-import { roomMarks } from "./map_rooms.js";
-import { GRID, HOSTS, ROOM } from "./measures.js";
+import { GRID, cellsIn, mostOf, rowLabels, squareOf, trafficOf, trafficSum } from "./map_grid.js";
+import { ROOM, roomMarks } from "./map_rooms.js";
 import { path } from "./picture.js";
 import { sizeWords } from "./time_scale.js";
 import { WORDS, fill } from "./words.js";
 
+// The most hosts with rows of their own; in px: the widths of flows and of names, and the minimum width of a square; the number of
+// flows side by side, their distance, and that of the first from its hosts; the width of a flow, and of its head.
+export const HOSTS = { mostRows: 16, gutter: 48, labels: 76, narrowest: 60, lanes: 12, lane: 3, firstLane: 8, widest: 3, head: 5, ear: 3 };
 const NARROWEST_ROOM = 96; // in the row of an open host
 
 // {marks, end, hidden, hosts}: hosts as rows of squares, or as squares; the y coordinate below them; the number of flows between

@@ -1,22 +1,24 @@
-// Draws the device map: what ran where, what was copied, which ops ran elsewhere than requested. Counterpart of stills/device_map.py.
+// Draws the device map: what ran where, what was copied, which ops ran elsewhere than requested.
 //
-// The input of `mapPicture(facts, width)` comes from views/page_data.py:
+// The input of `mapPicture(facts, width)` comes from stills/device_map.py:
 //   {hosts, cards: [{name, ops: [{op, times, why, asked}], executed, inUse, limit, levels, now}], flows: [{source, target,
-//    copies, nbytes}], ops, constants, smallCopies, simulated, path: phrases of stills/decision.py, now: {source, target}},
+//    copies, nbytes}], ops, constants, smallCopies, simulated, path: phrases of stills/reasons.py, now: {source, target}},
 // Optional are `executed`, both `now`, `shown` (the op of the displayed step) and `nothing` (the text where no op ran). Each room
 // is a group whose data names its device. With `isInside`, the picture is part of a view that has its own title and edge.
 
 import { drawnWay, stepsOf } from "./decision.js";
 import { flowed } from "./flow.js";
-import { flowsBetween, hostArrows, hostFlow, laidOut, ribbonMarks, shortInCluster, sumOf } from "./map_flows.js";
-import { cellsIn, gridMarks, mostOf, trafficOf, unlikeSentence } from "./map_grid.js";
+import { RIBBON, flowsBetween, hostArrows, hostFlow, laidOut, ribbonMarks, shortInCluster, sumOf } from "./map_flows.js";
+import { GRID, cellsIn, gridMarks, mostOf, trafficOf, unlikeSentence } from "./map_grid.js";
 import { betweenHosts, clusterMarks } from "./map_hosts.js";
-import { hostMarks, mainOp, reasonWords, roomMarks } from "./map_rooms.js";
-import { GRID, MAP, RIBBON, ROOM } from "./measures.js";
-import { line, rectangle, text, widthOfText } from "./picture.js";
+import { ROOM, hostMarks, mainOp, reasonWords, roomMarks } from "./map_rooms.js";
+import { framed, line, rectangle, text, widthOfText } from "./picture.js";
 import { sizeWords } from "./time_scale.js";
 import { WORDS, fill, grouped } from "./words.js";
 
+// The numbers of devices up to which there are rooms, compact ones, and rows of them; how many the title describes; in px: the minimum
+// width of a room, of a compact one, and of the map, which a page of 320 px leaves.
+const MAP = { margin: 16, gap: 12, few: 6, many: 8, most: 16, titled: 64, room: 150, compactRoom: 84, belowHost: 56, narrowest: 288 };
 const INSIDE = { edge: 1, descent: 6 }; // px around a picture that is part of a view
 
 // The picture, with the position of each device's room: {width, height, title, marks, rooms: Map of name to [x, y, width, height]}.
@@ -36,9 +38,8 @@ export function mapPicture(facts, width, isInside = false) {
   else addGrid(map);
   addMapFoot(map);
   const height = Math.round(map.y + Math.max(left, INSIDE.descent));
-  const edge = rectangle(0.5, 0.5, map.width - 1, height - 1, "", { stroke: "hair", radius: 8 });
-  const marks = isInside ? map.marks : [edge, ...map.marks];
-  return { width: map.width, height, title: mapTitle(facts), marks, rooms: map.rooms, hosts: map.hosts ?? new Map() };
+  const picture = framed(map.width, height, mapTitle(facts), map.marks);
+  return { ...picture, marks: isInside ? map.marks : picture.marks, rooms: map.rooms, hosts: map.hosts ?? new Map() };
 }
 
 export function mapTitle(facts) {
@@ -63,7 +64,7 @@ function addMapHead(map) {
   const copies = sumOf(facts.flows, "copies");
   const counts = fill(said.ran, { ops: fill(said.ops, { n: facts.ops }), copies: copiesWords(copies) });
   const honest = said[facts.simulated ? "simulated" : "exact"];
-  addFlowed(map, [text(0, 0, title, { size: 15, weight: 650 }), text(0, 0, counts, { fill: "soft" }), text(0, 0, honest, { fill: "soft" })], 28);
+  addFlowed(map, [text(0, 0, title, { size: 15, weight: 650 }), text(0, 0, counts, { fill: "soft" }), text(0, 0, honest, { fill: "soft", required: true })], 28);
   map.y += 14;
 }
 

@@ -1,10 +1,12 @@
-// Draws a device as a room: what ran there and why, and how full it is. Counterpart of stills/device_rooms.py.
+// Draws a device as a room: what ran there and why, and how full it is.
 
 import { linesOf } from "./flow.js";
-import { ROOM } from "./measures.js";
 import { beginOfText, fitted, path, rectangle, text, widthOf, widthOfText } from "./picture.js";
 import { digitsOf, sizeWords } from "./time_scale.js";
 import { WORDS, fill, grouped, translated } from "./words.js";
+
+// Heights of rooms, the inner margin, and the width of the bytes in and out of a compact room, in px.
+export const ROOM = { tall: 138, compact: 106, host: 44, inside: 12, column: 6, curve: 14, bar: 5, least: 1.5 };
 
 // The op that labels a room: that of the displayed step, otherwise one that requested another device, otherwise the one with the
 // most time.
@@ -79,7 +81,7 @@ function workMarks(device, op, asked, x, y, right) {
   if (times && end + widthOf(times, 12) <= right) marks.push(text(end, y + 46, times, { fill: "soft" }));
   const look = { fill: asked ? "soft" : "hot", weight: asked ? 400 : 600 };
   const lines = reasonLines(text(x, y + 63, reasonWords(op), look), right - x, device.ops.length > 1 && asked ? 1 : 2);
-  lines.forEach((words, number) => marks.push(text(x, y + 63 + 15 * number, words, look)));
+  lines.forEach((words, number) => marks.push(text(x, y + 63 + 15 * number, words, { ...look, continues: number > 0 })));
   if (lines.length === 1) marks.push(...chipMarks(device.ops.filter((other) => other !== op), x, y + 69, right));
   return marks;
 }
@@ -104,10 +106,11 @@ function chipMarks(ops, x, y, right) {
     const width = widthOf(words, 11, 400, true) + 10;
     const more = left > 1 ? widthOf(`+ ${left}`, 11) + 4 : 0;
     if (x + width + more > right) {
-      if (left < counts.size || widthOf(`+ ${left}`, 11) + x <= right) marks.push(text(x + 2, y + 12, `+ ${left}`, { fill: "soft", size: 11 }));
+      if (left < counts.size || widthOf(`+ ${left}`, 11) + x <= right) marks.push(text(x + 2, y + 12, `+ ${left}`, { fill: "soft", size: 11, continues: marks.length > 0 }));
       return marks;
     }
-    marks.push(rectangle(x, y, width, 16, "tint", { radius: 2 }), text(x + 5, y + 12, words, { size: 11, mono: true }));
+    const name = text(x + 5, y + 12, words, { size: 11, mono: true, continues: marks.length > 0 });
+    marks.push(rectangle(x, y, width, 16, "tint", { radius: 2, isTag: true }), name);
     x += width + 6;
     left -= 1;
   }

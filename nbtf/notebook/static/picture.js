@@ -1,4 +1,4 @@
-// Draws marks as SVG in the page. Counterpart of stills/marks.py and stills/svg.py; colours are tokens of the palette.
+// Draws marks as SVG in the page, as stills/svg.py does for stills; colours are tokens of the palette.
 //
 // A mark is a plain object whose `mark` is its kind, with the fields of the corresponding class in marks.py:
 //   {mark: "rectangle", x, y, width, height, fill, stroke, strokeWidth, radius, opacity, dashed, title}
@@ -7,7 +7,8 @@
 //   {mark: "path", points: [[x, y]], fill, stroke, strokeWidth, opacity, closed, dashed, title}
 //   {mark: "text", x, y, words, fill, size, weight, anchor, opacity, mono, halo}
 //   {mark: "group", marks, title}
-// and a picture is {width, height, title, marks}. A mark's `data` becomes data-* attributes of its element.
+// and a picture is {width, height, title, marks}. Stills also have narrow forms, for which marks have the further fields isTag,
+// required, continues and fixed. A mark's `data` becomes data-* attributes of its element.
 
 import { attr, newName, s } from "./dom.js";
 import { BOLD_LETTERS, LETTERS, MONO_LETTER, OTHER_LETTER, WIDE_LETTERS } from "./letters.js";
@@ -34,6 +35,11 @@ export function path(points, rest = {}) {
 
 export function text(x, y, words, rest = {}) {
   return { mark: "text", x, y, words, fill: "ink", size: 12, weight: 400, anchor: "start", ...rest };
+}
+
+// A picture with a frame around its marks.
+export function framed(width, height, title, marks) {
+  return { width, height, title, marks: [rectangle(0.5, 0.5, width - 1, height - 1, "", { stroke: "hair", radius: 8 }), ...marks] };
 }
 
 // The width of text in px, without access to a font.

@@ -1,16 +1,22 @@
-// The pictures that Python draws with this program, by name; see stills/drawing.py. Pages draw them by the same functions.
+// The pictures that Python draws with this program, by name; see stills/drawing.py. Pages draw most of them by the same functions.
 
+import { clusterPicture } from "./cluster_picture.js";
+import { decisionPicture } from "./decision_picture.js";
 import { mapPicture } from "./map_picture.js";
 import { useWords } from "./words.js";
 
-const STILLS = { deviceMap: mapPicture };
+const STILLS = {
+  cluster: clusterPicture,
+  decision: decisionPicture,
+  deviceMap: mapPicture,
+};
 
 // A picture as JSON. `inputs` is a list of the picture's inputs as JSON.
-export function still(name, inputs) {
+export function drawStill(name, inputs) {
   return JSON.stringify(STILLS[name](...JSON.parse(inputs)));
 }
 
 // Switches to the words of a translation, as JSON.
-export function speak(translation) {
+export function speakStill(translation) {
   useWords(JSON.parse(translation));
 }

@@ -12,11 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nbtf import runtime
-from nbtf._locks import computed_once
 from nbtf._runtime.inventory import account_of
 from nbtf._runtime.placement import is_view
 from nbtf.notebook.device_names import in_order
-from nbtf.notebook.stills.decision import is_as_asked
+from nbtf.notebook.stills.reasons import is_as_asked
 from nbtf.notebook.stills.schedule import CONSTANT, is_host
 
 BOOKKEEPING = re.compile("ReadVariableOp$|VarHandleOp$|Assign")
@@ -78,37 +77,6 @@ class MapFacts:
     ops: int
     constants: int
     small_copies: int
-
-    def between_cards(self) -> list[Flow]:
-        """Returns the flows that neither start nor end at a host."""
-        return [flow for flow in self.flows if not is_host(flow.source) and not is_host(flow.target)]
-
-    def of_host(self, card: str, upward: bool) -> Flow:
-        """Returns what a card sends to hosts (`upward`) or receives from them."""
-        flows = [
-            flow
-            for flow in self.flows
-            if (flow.source if upward else flow.target) == card and is_host(flow.target if upward else flow.source)
-        ]
-        return Flow("", "", sum(flow.copies for flow in flows), sum(flow.nbytes for flow in flows))
-
-    def traffic(self, name: str) -> int:
-        """Returns how many bytes a device sent and received."""
-        return self._traffic[name]
-
-    @computed_once
-    def _traffic(self) -> Counter[str]:
-        """The bytes of each device, computed once: a cluster has a thousand devices and more flows."""
-        traffic: Counter[str] = Counter()
-        for flow in self.flows:
-            for name in {flow.source, flow.target}:
-                traffic[name] += flow.nbytes
-        return traffic
-
-    @property
-    def is_cluster(self) -> bool:
-        """Whether some cards belong to other hosts."""
-        return any("/" in card.name for card in self.cards)
 
     @property
     def surprise(self) -> tuple[DeviceFacts, OpCount] | None:

@@ -10,6 +10,7 @@ import json
 import sys
 from collections.abc import Callable
 from functools import cache
+from importlib import import_module
 from threading import local
 from typing import Any, NamedTuple
 
@@ -22,7 +23,7 @@ _PICTURES = "stills"
 """The module of `static/` that lists the pictures."""
 
 
-class NoEngine(ModuleNotFoundError):
+class NoEngineError(ModuleNotFoundError):
     """Raised if no JavaScript engine is installed, which draws the pictures."""
 
 
@@ -45,7 +46,7 @@ def drawn(name: str, *inputs: object) -> Picture:
       inputs: inputs of the function that is listed there, as values that JSON can represent.
 
     Raises:
-      NoEngine: if no JavaScript engine is installed.
+      NoEngineError: if no JavaScript engine is installed.
     """
     return picture_from(answer(name, *inputs))
 
@@ -64,7 +65,7 @@ def can_draw() -> bool:
     """Returns whether a JavaScript engine is installed."""
     try:
         _program()
-    except NoEngine:
+    except NoEngineError:
         return False
     return True
 
@@ -84,19 +85,19 @@ def _source() -> str:
 def _loaded(source: str) -> _Program:
     run = _browser() if sys.platform == "emscripten" else _engine()
     run(source)
-    return _Program(run("still"), run("speak"))
+    return _Program(run("drawStill"), run("speakStill"))
 
 
 def _engine() -> Callable[[str], Any]:
     """Returns a function that runs text as a program and returns its value."""
     try:
-        from quickjs import Context
+        context: Any = import_module("quickjs").Context()
     except ModuleNotFoundError as error:
-        raise NoEngine(f"Pictures need quickjs-ng, which is not installed. {pip_install('views')}") from error
-    return Context().eval
+        text = f"Pictures need quickjs-ng, which is not installed. {pip_install('views')}"
+        raise NoEngineError(text, name="quickjs") from error
+    return context.eval
 
 
 def _browser() -> Callable[[str], Any]:
-    from pyodide.code import run_js
-
-    return run_js
+    browser: Any = import_module("pyodide.code")
+    return browser.run_js

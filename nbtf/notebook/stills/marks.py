@@ -158,7 +158,7 @@ def _mark_from(drawn: Mapping[str, Any]) -> Mark:
     fields = {_NAMES.get(name, name): value for name, value in drawn.items() if name not in ("mark", "data")}
     for name in ("points", "sides"):
         if name in fields:
-            fields[name] = tuple(map(tuple, fields[name]))
+            fields[name] = tuple([tuple(numbers) for numbers in fields[name]])
     return kind(**fields)
 
 

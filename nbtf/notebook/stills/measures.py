@@ -11,14 +11,7 @@ import json
 from types import ModuleType
 
 from nbtf.notebook.stills import (
-    decision,
     device_facts,
-    device_flows,
-    device_grid,
-    device_hosts,
-    device_map,
-    device_rooms,
-    flow,
     lanes,
     memory_axis,
     memory_bands,
@@ -35,13 +28,6 @@ from nbtf.notebook.stills import (
 )
 
 _GROUPS: dict[str, dict[ModuleType, str]] = {
-    "MAP": {device_map: "_MARGIN _GAP _FEW _MANY _MOST _TITLED _ROOM _COMPACT_ROOM _BELOW_HOST _NARROWEST"},
-    "ROOM": {device_rooms: "TALL COMPACT HOST _INSIDE _COLUMN _CURVE _BAR _LEAST"},
-    "RIBBON": {device_flows: "WIDEST WIDEST_OF_MANY _THINNEST _HEAD _EAR _APART _LABEL"},
-    "GRID": {device_grid: "GAP ROOM SQUARE _LABELS _NARROWEST _PER_ROW _ASCENT _DESCENT _UNLIKE"},
-    "HOSTS": {device_hosts: "_MOST_ROWS _GUTTER _LABELS _NARROWEST _LANES _LANE _FIRST_LANE _WIDEST _HEAD _EAR"},
-    "WAY": {decision: "_INSIDE _HEIGHT _BESIDE _BELOW"},
-    "FLOWED": {flow: "_GAP _LINE"},
     "PLANE": {
         memory_plane: "LEAST_WIDTH _CURVE _SIDE _WIDEST",
         memory_chunks: "HEIGHT BAR PALE",

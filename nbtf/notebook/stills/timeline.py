@@ -8,7 +8,6 @@ from math import floor, log10
 from nbtf import runtime
 from nbtf.notebook import catalogue
 from nbtf.notebook.catalogue import filled
-from nbtf.notebook.stills.decision import reason_in_words
 from nbtf.notebook.stills.device_facts import short_in_cluster
 from nbtf.notebook.stills.flow import flowed
 from nbtf.notebook.stills.glyphs import width_of
@@ -22,6 +21,7 @@ from nbtf.notebook.stills.lanes import (
     shape_of,
 )
 from nbtf.notebook.stills.marks import WIDTH, Group, Line, Mark, Path, Picture, Rectangle, Text, framed
+from nbtf.notebook.stills.reasons import reason_in_words
 from nbtf.notebook.stills.schedule import MODELLED, Schedule, Trace, Work, is_host
 from nbtf.notebook.stills.stacks import colouring, spans_of, stacked
 

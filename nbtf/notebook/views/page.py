@@ -21,13 +21,14 @@ from nbtf._storage import files
 from nbtf.notebook import catalogue, code_lines
 from nbtf.notebook.stills import esm
 from nbtf.notebook.stills.device_facts import map_facts
+from nbtf.notebook.stills.device_map import map_data
 from nbtf.notebook.stills.marks import Picture
 from nbtf.notebook.stills.memory_pictures import memory_scenes
 from nbtf.notebook.stills.schedule import Schedule, snapshot_of, timed
 from nbtf.notebook.stills.svg import to_svg
 from nbtf.notebook.stills.timeline import timeline
 from nbtf.notebook.views.host_time import on_host_time
-from nbtf.notebook.views.page_data import map_data, timeline_data
+from nbtf.notebook.views.page_data import timeline_data
 
 CodeLine = Callable[[runtime.Site], str]
 Scene = dict[str, Any]

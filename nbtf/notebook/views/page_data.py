@@ -10,12 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nbtf import runtime
-from nbtf.notebook.stills.decision import is_as_asked, phrases_of, reason_in_words
-from nbtf.notebook.stills.device_facts import DeviceFacts, MapFacts
 from nbtf.notebook.stills.lanes import bytes_in_words, shape_of
+from nbtf.notebook.stills.reasons import reason_in_words
 from nbtf.notebook.stills.schedule import SHORTEST_OP, SMALLEST_COPY, Pieces, Schedule, Work
 from nbtf.notebook.stills.stacks import Colouring, colouring
-from nbtf.notebook.views import steps
 from nbtf.notebook.views.lane_groups import lane_groups
 
 CodeLine = Callable[[runtime.Site], str]
@@ -84,35 +82,3 @@ def _fact(work: Work, colours: Colouring, sites: dict[runtime.Site, int]) -> tup
 def packed(form: str, numbers: NDArray[Any]) -> str:
     """Returns numbers as a page's typed arrays read them: little-endian, base64-encoded."""
     return b64encode(numbers.astype(f"<{form}").tobytes()).decode("ascii")
-
-
-def map_data(facts: MapFacts) -> dict[str, Any]:
-    """Returns the input of `static/map_picture.js`.
-
-    Args:
-      facts: facts of a recording, from `map_facts`.
-    """
-    return {
-        "hosts": [_device(host) for host in facts.hosts],
-        "cards": [_device(card) for card in facts.cards],
-        "flows": [flow._asdict() for flow in facts.flows],
-        "ops": facts.ops,
-        "constants": facts.constants,
-        "smallCopies": facts.small_copies,
-        "simulated": any(card.is_simulated for card in facts.cards),
-        "path": phrases_of(facts.surprise[1].reason.path) if facts.surprise else [],
-    }
-
-
-def _device(device: DeviceFacts) -> dict[str, Any]:
-    ops = [
-        {
-            "op": op.op,
-            "times": op.times,
-            "why": steps.reason_in_words(op.op, device.name, op.reason),
-            "asked": is_as_asked(op.reason, device.name),
-        }
-        for op in device.ops
-    ]
-    facts = {"name": device.name, "ops": ops, "inUse": device.in_use, "limit": device.limit, "levels": device.levels}
-    return facts | {"lost": device.is_lost}

@@ -11,11 +11,11 @@ from nbtf._locks import computed_once
 from nbtf.notebook import catalogue
 from nbtf.notebook.stills import esm
 from nbtf.notebook.stills.device_facts import map_facts
+from nbtf.notebook.stills.device_map import map_data
 from nbtf.notebook.stills.schedule import HOST_TIME, MODELLED, Schedule, timed
 from nbtf.notebook.views.host_time import on_host_time
 from nbtf.notebook.views.long_timeline import LongTimeline
 from nbtf.notebook.views.page import CodeLine, Scene, scene_data
-from nbtf.notebook.views.page_data import map_data
 from nbtf.notebook.views.range_sums import sums_of_range
 from nbtf.notebook.views.timeline_search import MatchRequest, found_in
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from contextlib import nullcontext
 from itertools import pairwise, product
 from typing import Any
 from xml.etree import ElementTree
@@ -20,11 +21,13 @@ from nbtf._runtime.scopes import Request, merged
 from nbtf._types import float32
 from nbtf.errors import InvalidArgumentError, MissingDeviceError
 from nbtf.notebook import catalogue
-from nbtf.notebook.stills.decision import decision, drawn_way, is_as_asked, steps_of
+from nbtf.notebook.stills.decision import decision
 from nbtf.notebook.stills.marks import Line, Picture, Rectangle, Text, texts_of
+from nbtf.notebook.stills.reasons import is_as_asked, phrases_of
 from nbtf.notebook.stills.svg import to_svg
 from tests.machines import machine
 from tests.notebook.conftest import Shell
+from tests.notebook.stills.longer_texts import longer_texts
 from tests.rings import paired
 
 WORDS = catalogue.words("decision")
@@ -102,10 +105,6 @@ def overlaps(texts: list[Text]) -> list[tuple[str, str]]:
     ]
 
 
-def longer(words: dict[str, str]) -> dict[str, str]:
-    return {key: text + "x" * round(0.4 * len(text)) for key, text in words.items()}
-
-
 def test_the_search_finds_every_rule() -> None:
     rules = {rule.rule for _, reason in WAYS for rule in reason.path}
 
@@ -156,12 +155,10 @@ def test_arrows_lead_from_each_box_to_the_next() -> None:
 @pytest.mark.parametrize(("width", "language"), paired(WIDTHS, LANGUAGES))
 def test_no_text_stands_on_another_or_outside(width: int, language: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(catalogue.VARIABLE, language)
-    words = catalogue.words("decision")
     for device, reason in WAYS:
-        for texts in (words, longer(words)):
-            picture = decision(
-                explained(device, reason), width, texts, lambda _: "cell 12, line 3: c = tf.matmul(a, b)"
-            )
+        for texts in (nullcontext(), longer_texts("decision")):
+            with texts:
+                picture = decision(explained(device, reason), width, lambda _: "cell 12, line 3: c = tf.matmul(a, b)")
             all_texts = texts_of(picture.marks)
             outside = [text.words for text in all_texts if text.begin < 0 or text.begin + text.width > width]
             inside = [text for box in boxes(picture) for text in texts_inside(picture, box)]
@@ -189,15 +186,15 @@ def test_red_is_what_is_not_where_it_was_asked_for() -> None:
         assert is_as_asked(reason, device) == (asked in ([], [device]))
 
 
-@given(st.lists(st.builds(tf.runtime.Rule, *[st.text(max_size=40)] * 3), max_size=6), st.integers(100, 2000))
+@given(st.lists(st.builds(tf.runtime.Rule, *[st.text(max_size=40)] * 3), max_size=6), st.integers(240, 2000))
 def test_rules_that_are_not_known_yet_are_drawn_as_they_are(path: list[tf.runtime.Rule], width: int) -> None:
-    steps = steps_of(path, WORDS)
-    marks, bottom = drawn_way(steps, 0, 0, width)
-    rectangles = [mark for mark in marks if isinstance(mark, Rectangle)]
+    device, reason = WAYS[0]
+    picture = decision(explained(device, reason.after(*path)), width)
+    drawn = boxes(picture)
 
-    assert len(path) == len(rectangles)
-    assert all(0 <= box.x and box.x + box.width <= width and box.y + box.height < bottom for box in rectangles)
-    ElementTree.fromstring(to_svg(Picture(width, bottom, "way", tuple(marks))))
+    assert len(path) == len(drawn)
+    assert all(0 <= box.x and box.x + box.width <= width and box.y + box.height < picture.height for box in drawn)
+    ElementTree.fromstring(to_svg(picture))
 
 
 # In a notebook
@@ -209,7 +206,8 @@ def test_cell_that_ends_with_an_explanation_shows_the_way(shell: Shell) -> None:
 
     assert ran.error is None
     assert {"text/plain", "image/svg+xml"} == set(data)
-    assert all(step.question in data["image/svg+xml"] for step in steps_of(ran.result.path, WORDS))
+    assert {"byScope", "here", "softPlacement"} <= {question[0] for question, _, _ in phrases_of(ran.result.path)}
+    assert all(WORDS[name].partition("{")[0] in data["image/svg+xml"] for name in ("byScope", "here", "softPlacement"))
     assert "line 1" in data["image/svg+xml"]
     facts = [line.partition(":")[2].strip() for line in data["text/plain"].splitlines()]
     assert {"[1, 1] float32", "MatMul", "asked for GPU:7, soft placement"} <= {*facts}

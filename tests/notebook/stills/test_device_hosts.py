@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nbtf.notebook import catalogue
 from nbtf.notebook.device_names import in_order
 from nbtf.notebook.stills.device_facts import DeviceFacts, Flow, MapFacts, host_of, short_in_cluster
-from nbtf.notebook.stills.device_hosts import between_hosts
 from nbtf.notebook.stills.device_map import device_map
 from nbtf.notebook.stills.marks import Group, Path, texts_of
-from tests.notebook.stills.test_decision import longer, overlaps
+from tests.notebook.stills.longer_texts import longer_texts
+from tests.notebook.stills.test_decision import overlaps
 from tests.notebook.stills.test_device_map import WIDTHS
 
 
@@ -71,7 +72,8 @@ def test_between_two_hosts_is_one_bracket_for_all_their_cards() -> None:
 def test_inside_a_host_nothing_goes_between_hosts() -> None:
     facts = facts_of(2, [Flow(card(0), card(0, 1), 1, 1 << 20)])
 
-    assert ([], (0, 0)) == (brackets(facts), between_hosts(facts))
+    assert not brackets(facts)
+    assert not [words for words in words_of(facts) if words.startswith("between hosts")]
 
 
 @given(st.integers(2, 16), st.data())
@@ -101,10 +103,10 @@ def test_texts_of_a_cluster_are_inside_and_apart(
     hosts: int, width: float, language: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("NBTF_LANG", language)
-    words = catalogue.words("deviceMap")
     facts = facts_of(hosts, [Flow(card(0), card(host), 3, 1 << 20) for host in range(1, hosts)], cards=3)
-    for texts in (words, longer(words)):
-        drawn = texts_of(device_map(facts, width, texts).marks)
+    for texts in (nullcontext(), longer_texts("deviceMap")):
+        with texts:
+            drawn = texts_of(device_map(facts, width).marks)
 
         outside = [text.words for text in drawn if text.begin < 0 or text.begin + text.width > width + 0.5]
         assert ([], []) == (outside, overlaps(drawn))

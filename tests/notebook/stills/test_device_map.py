@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterator
+from contextlib import nullcontext
 from xml.etree import ElementTree
 
 import numpy as np
@@ -13,18 +14,33 @@ from hypothesis import strategies as st
 
 import nbtf as tf
 from nbtf.notebook import catalogue
-from nbtf.notebook.stills.device_facts import MapFacts, map_facts
-from nbtf.notebook.stills.device_flows import WIDEST
+from nbtf.notebook.stills.device_facts import Flow, MapFacts, map_facts
 from nbtf.notebook.stills.device_map import device_map
 from nbtf.notebook.stills.lanes import bytes_in_words
 from nbtf.notebook.stills.marks import Group, Mark, Path, Picture, Rectangle, texts_of
 from nbtf.notebook.stills.svg import to_svg
 from tests.machines import machine
 from tests.notebook.conftest import Shell
-from tests.notebook.stills.test_decision import longer, overlaps
+from tests.notebook.stills.longer_texts import longer_texts
+from tests.notebook.stills.test_decision import overlaps
+
+WIDEST = 22.0
+"""Width of the largest flow, in px."""
 
 WIDTHS = [288.0, 320.0, 690.0, 960.0, 1600.0]
 DEVICES = [0, 1, 2, 4, 6, 8, 12, 16, 17, 64]
+
+
+def between_cards(facts: MapFacts) -> list[Flow]:
+    return [flow for flow in facts.flows if "CPU" not in flow.source + flow.target]
+
+
+def from_host(facts: MapFacts, card: str) -> Flow:
+    return next(flow for flow in facts.flows if "CPU" in flow.source and flow.target == card)
+
+
+def traffic(facts: MapFacts, name: str) -> int:
+    return sum(flow.nbytes for flow in facts.flows if name in (flow.source, flow.target))
 
 
 def recorded(count: int, size: int = 64) -> tf.runtime.Snapshot:
@@ -78,9 +94,9 @@ def test_texts_are_inside_and_apart(
     facts: MapFacts, width: float, language: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("NBTF_LANG", language)
-    words = catalogue.words("deviceMap")
-    for texts in (words, longer(words)):
-        picture = device_map(facts, width, texts)
+    for texts in (nullcontext(), longer_texts("deviceMap")):
+        with texts:
+            picture = device_map(facts, width)
         drawn = texts_of(picture.marks)
 
         outside = [text.words for text in drawn if text.begin < 0 or text.begin + text.width > width + 0.5]
@@ -103,13 +119,13 @@ def test_every_device_is_drawn(facts: MapFacts) -> None:
 
 def test_widths_of_arrows_are_as_their_bytes(four: MapFacts) -> None:
     arrows = titled(device_map(four))
-    nbytes = {f"{flow.source} → {flow.target}": flow for flow in four.between_cards()}
+    nbytes = {f"{flow.source} → {flow.target}": flow for flow in between_cards(four)}
 
     assert 4 + len(nbytes) == len(arrows)
     per_byte = max(thickness(path) for path in arrows.values()) / max(flow.nbytes for flow in four.flows)
     for title, path in arrows.items():
         way = title.rpartition(": ")[0]
-        flow = nbytes[way] if "→" in title else four.of_host(way, upward=False)
+        flow = nbytes[way] if "→" in title else from_host(four, way)
         assert thickness(path) == pytest.approx(max(1.0, per_byte * flow.nbytes), abs=1)
         assert bytes_in_words(flow.nbytes) in title
 
@@ -156,7 +172,7 @@ def test_room_of_many_tells_its_op_its_memory_and_what_it_copied(count: int) -> 
         picture = device_map(facts, width)
         words = [text.words for text in texts_of(picture.marks)]
         columns = [mark.height for mark in picture.marks if isinstance(mark, Rectangle) and mark.fill == "cpyf"]
-        nbytes = [facts.traffic(card.name) for card in facts.cards]
+        nbytes = [traffic(facts, card.name) for card in facts.cards]
         per_byte = max(columns) / max(nbytes)
 
         assert count - 1 <= words.count("MatMul")

@@ -19,8 +19,8 @@ import nbtf as tf
 from nbtf.notebook import catalogue
 from nbtf.notebook.session import SESSIONS
 from nbtf.notebook.stills.device_facts import map_facts
+from nbtf.notebook.stills.device_map import map_data
 from nbtf.notebook.views import recording_answers
-from nbtf.notebook.views.page_data import map_data
 from nbtf.notebook.views.pump import pump_of
 from tests.notebook.conftest import Shell
 from tests.notebook.views.test_widgets import HTMLImage

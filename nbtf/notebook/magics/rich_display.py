@@ -145,8 +145,8 @@ def _decision(explanation: runtime.Explanation, session: Session | None) -> Any:
     """Returns a placement's decision path; None if it was not recorded, or a session's placer decided."""
     if not explanation.path:
         return None
-    from nbtf.notebook.stills.memory_pictures import Still
     from nbtf.notebook.stills.decision import decision  # imported late, as few cells draw
+    from nbtf.notebook.stills.memory_pictures import Still
 
     return Still(decision(explanation, code_line=_code_line(session)))
 

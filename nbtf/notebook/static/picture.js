@@ -17,6 +17,7 @@ import { FILLS, LOOK } from "./measures.js";
 const DIMMED = 0.2;
 const MOST_MARKS = 2000; // up to which each mark has an element of its own
 
+const IS_WIDE = new Map(); // code of a letter, once measured
 const DRAWN = new WeakMap(); // svg -> its marks, with their elements
 
 const MARKS = { rectangle: rectangleElements, boxes: boxesElements, line: lineElements, path: pathElements, text: textElements, group: groupElements };
@@ -71,7 +72,9 @@ export function fitted(words, width, size = 12, weight = 400, mono = false) {
 
 export function isWide(letter) {
   const code = letter.codePointAt(0);
-  return code >= WIDE_LETTERS[0][0] && WIDE_LETTERS.some(([first, last]) => first <= code && code <= last);
+  if (code < WIDE_LETTERS[0][0]) return false;
+  if (!IS_WIDE.has(code)) IS_WIDE.set(code, WIDE_LETTERS.some(([first, last]) => first <= code && code <= last));
+  return IS_WIDE.get(code);
 }
 
 // The same mark, so faint that others stand out.

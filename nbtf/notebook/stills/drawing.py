@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 from nbtf._install import pip_install
 from nbtf.notebook import catalogue
 from nbtf.notebook.stills import esm
-from nbtf.notebook.stills.marks import Picture, picture_from
+from nbtf.notebook.stills.marks import WIDTH, Picture, Text, framed, picture_from
 
 _PICTURES = "stills"
 """The module of `static/` that lists the pictures."""
@@ -39,20 +39,24 @@ _LOADED = local()
 
 
 def drawn(name: str, *inputs: object) -> Picture:
-    """Returns a picture in the environment's language.
+    """Returns a picture in the environment's language; without a JavaScript engine, one that says what to install.
 
     Args:
       name: name of the picture in `static/stills.js`.
       inputs: inputs of the function that is listed there, as values that JSON can represent.
+    """
+    try:
+        return picture_from(answer(name, *inputs))
+    except NoEngineError as error:
+        return _of_text(str(error))
+
+
+def answer(name: str, *inputs: object) -> Any:
+    """Returns what a function of `static/stills.js` returns; see `drawn`.
 
     Raises:
       NoEngineError: if no JavaScript engine is installed.
     """
-    return picture_from(answer(name, *inputs))
-
-
-def answer(name: str, *inputs: object) -> Any:
-    """Returns what a function of `static/stills.js` returns, as `drawn` does for pictures."""
     program, language = _program(), catalogue.asked_for() or catalogue.ENGLISH
     if getattr(_LOADED, "language", catalogue.ENGLISH) != language:
         program.speak(json.dumps(catalogue.translation(language, catalogue.sections_in(_source()))))
@@ -60,14 +64,11 @@ def answer(name: str, *inputs: object) -> Any:
     return json.loads(program.still(name, json.dumps(inputs)))
 
 
-@cache
-def can_draw() -> bool:
-    """Returns whether a JavaScript engine is installed."""
-    try:
-        _program()
-    except NoEngineError:
-        return False
-    return True
+def _of_text(text: str) -> Picture:
+    sentence, end, advice = text.partition(". ")
+    marks = Text(16, 28, sentence + end.strip(), required=True), Text(16, 48, advice, "soft", 11, mono=True)
+    width = max(WIDTH, *(mark.x + mark.width + 16 for mark in marks))
+    return framed(width, 64, text, marks)
 
 
 def _program() -> _Program:

@@ -80,13 +80,15 @@ def _program() -> _Program:
 
 @cache
 def _source() -> str:
-    return esm.joined(esm.in_order(_PICTURES, _PICTURES))
+    """Returns the program, whose only global name is `nbtfStills`."""
+    modules = esm.joined(esm.in_order(_PICTURES, _PICTURES))
+    return f"globalThis.nbtfStills = (() => {{\n{modules}\nreturn {{ drawStill, speakStill }};\n}})();"
 
 
 def _loaded(source: str) -> _Program:
     run = _browser() if sys.platform == "emscripten" else _engine()
     run(source)
-    return _Program(run("drawStill"), run("speakStill"))
+    return _Program(run("nbtfStills.drawStill"), run("nbtfStills.speakStill"))
 
 
 def _engine() -> Callable[[str], Any]:

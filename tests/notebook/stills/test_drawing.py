@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from importlib import import_module
+from threading import local
+from types import ModuleType
 
 import pytest
 
@@ -40,6 +43,18 @@ def test_without_an_engine_a_picture_says_what_to_install(monkeypatch: pytest.Mo
     assert picture.title.startswith("Pictures need quickjs-ng, which is not installed. pip install ")
     assert picture.title == " ".join(text.words for text in texts_of(picture.marks))
     assert picture.title.replace('"', "&quot;") in to_svg(picture)
+
+
+def test_a_kernel_in_a_browser_draws_with_the_browsers_engine(monkeypatch: pytest.MonkeyPatch) -> None:
+    browser = ModuleType("pyodide.code")
+    browser.run_js = import_module("quickjs").Context().eval  # pyright: ignore[reportAttributeAccessIssue]
+    monkeypatch.setitem(sys.modules, "pyodide", ModuleType("pyodide"))
+    monkeypatch.setitem(sys.modules, "pyodide.code", browser)
+    expected = device_map(FACTS)
+    monkeypatch.setattr(sys, "platform", "emscripten")
+    monkeypatch.setattr(drawing, "_LOADED", local())
+
+    assert expected == device_map(FACTS)
 
 
 def test_an_unknown_picture_is_an_error() -> None:

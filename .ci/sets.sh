@@ -32,7 +32,7 @@ import tomllib
 from pathlib import Path
 
 project = tomllib.loads(Path("pyproject.toml").read_text(encoding="utf-8"))["project"]
-needed = {"numpy", "ipykernel", "ipython", "ipywidgets", "anywidget", "nbclient", "nbformat"}
+needed = {"numpy", "ipykernel", "ipython", "ipywidgets", "anywidget", "quickjs-ng", "nbclient", "nbformat"}
 for requirement in [*project["dependencies"], *project["optional-dependencies"]["lab"]]:
     name, _, bound = re.match(r"([\w-]+)(>=([\d.]+))?", requirement).groups()
     if name in needed:

@@ -27,6 +27,7 @@ LAB_PACKAGES: Mapping[str, str] = {
     "ipykernel": "notebooks",
     "ipywidgets": "the live views",
     "anywidget": "the live views",
+    "quickjs-ng": "the pictures",
     "nbclient": "`nbtf run`",
     "nbformat": "`nbtf run`",
     "matplotlib": "the plots in the tutorials",

@@ -30,7 +30,7 @@ class NoEngineError(ModuleNotFoundError):
 class _Program(NamedTuple):
     """The loaded program: draws a picture, and changes the language."""
 
-    still: Callable[[str, str], str]
+    draw: Callable[[str, str], str]
     speak: Callable[[str], None]
 
 
@@ -61,7 +61,7 @@ def answer(name: str, *inputs: object) -> Any:
     if getattr(_LOADED, "language", catalogue.ENGLISH) != language:
         program.speak(json.dumps(catalogue.translation(language, catalogue.sections_in(_source()))))
         _LOADED.language = language
-    return json.loads(program.still(name, json.dumps(inputs)))
+    return json.loads(program.draw(name, json.dumps(inputs)))
 
 
 def _of_text(text: str) -> Picture:

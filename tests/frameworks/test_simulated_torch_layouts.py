@@ -180,3 +180,13 @@ def test_what_the_cpu_lacks_for_a_layout_raises_by_name() -> None:
 def test_quantized_tensors_are_refused() -> None:
     with pytest.raises(NotImplementedError, match="Simulated GPUs do not support quantized tensors"):
         torch.quantize_per_tensor(torch.ones(3, device="cuda"), 0.1, 0, torch.qint8)
+
+
+@pytest.mark.parametrize("make", [torch.Tensor.to_sparse, torch.Tensor.to_sparse_csr, torch.Tensor.to_sparse_csc])
+def test_a_dense_tensor_becomes_sparse_on_its_own_device(make: Callable[[Any], Any]) -> None:
+    for current, other in ((0, 1), (1, 0)):
+        with torch.cuda.device(current):
+            made = make(torch.eye(3, device=f"cuda:{other}"))
+
+            assert (other, current) == (made.get_device(), torch.cuda.current_device())
+            assert torch.equal(torch.eye(3), made.to_dense().cpu())

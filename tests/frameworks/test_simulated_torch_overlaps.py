@@ -29,6 +29,11 @@ def with_lists(x: Any) -> None:
     torch._foreach_add_([x[1:], x[:2]], [x[:-1], x[:2]])
 
 
+def index_of_a_smaller_output(x: Any) -> None:
+    zeros = torch.zeros(4, dtype=torch.long, device=x.device)
+    torch.gather(x.long(), 0, zeros[1:3], out=zeros[:1])
+
+
 OVERLAPPING: dict[str, Callable[[Any], Any]] = {
     "copy": lambda x: x[1:].copy_(x[:-1]),
     "assignment": assign,
@@ -43,6 +48,10 @@ OVERLAPPING: dict[str, Callable[[Any], Any]] = {
     "apart": lambda x: x[3:].add_(x[:3]),
     "conjugate": lambda x: x[1:].to(torch.complex64).conj().copy_(x[:-1]),
     "lists": with_lists,
+    "list and output": lambda x: torch.cat([x[:2], x], out=x),
+    "smaller output": lambda x: torch.cat([x[:2], x[2:4]], out=x[:3]),
+    "smaller output apart": lambda x: torch.add(x[3:], 1, out=x[:1]),
+    "index of a smaller output": index_of_a_smaller_output,
 }
 
 
@@ -56,6 +65,7 @@ def outcome(call: Callable[[Any], Any], device: str) -> Any:
     return x.tolist()
 
 
+@pytest.mark.filterwarnings("ignore:An output with one or more elements was resized")
 @pytest.mark.parametrize("name", OVERLAPPING)
 def test_overlapping_memory_is_treated_as_on_the_cpu(name: str) -> None:
     assert outcome(OVERLAPPING[name], "cpu") == outcome(OVERLAPPING[name], "cuda:1")
@@ -142,3 +152,23 @@ def test_an_output_of_the_right_shape_keeps_its_memory_if_another_output_is_resi
         results.append(whole.tolist())
 
     assert results[0] == results[1]
+
+
+def test_outputs_in_a_list_are_resized() -> None:
+    results: list[list[list[float]]] = []
+    for device in ("cpu", "cuda:1"):
+        outputs = [torch.empty(0, device=device) for _ in range(2)]
+        torch.split_with_sizes_copy(torch.arange(5.0, device=device), [2, 3], out=outputs)
+        results.append([output.tolist() for output in outputs])
+
+    assert [[0.0, 1.0], [2.0, 3.0, 4.0]] == results[0] == results[1]
+
+
+def test_a_rejected_output_leaves_no_memory_allocated() -> None:
+    x = torch.zeros(6, device="cuda:1")
+    before = torch.cuda.memory_allocated(1)
+    for _ in range(3):
+        with pytest.raises(RuntimeError, match="single memory location"):
+            torch.cat([x[:2], x[2:4]], out=x[:3])
+
+    assert before == torch.cuda.memory_allocated(1)

@@ -19,7 +19,7 @@ from nbtf._frameworks.torch.simulation.determinism import deterministic_only
 from nbtf._frameworks.torch.simulation.machine import Machine
 from nbtf._frameworks.torch.simulation.only_on_cpu import refusing
 from nbtf._frameworks.torch.simulation.overlaps import SharedStorages
-from nbtf._frameworks.torch.simulation.requests import Requests, is_unfit
+from nbtf._frameworks.torch.simulation.requests import Requests, has_room, paired
 
 _NATIVE = frozenset({"aten::_unsafe_view", "aten::lift", "aten::lift_fresh"})
 """Ops that PyTorch composes for all devices, and whose results share memory although their schema does not show it."""
@@ -123,6 +123,13 @@ class Kernels:
         if is_view:
             return ViewKernel(self._machine, name) if has_own else None
         return deterministic_only(self._machine, name, HostKernel(self._machine, name, schema))
+
+
+def _of_each(function: Callable[[Any], Any], value: Any) -> Any:
+    """Returns what a function returns for a tensor, or for each tensor of a list."""
+    return (
+        [function(each) for each in value] if value.__class__ is list or value.__class__ is tuple else function(value)
+    )
 
 
 def _refusing(name: str) -> Callable[..., Any]:
@@ -243,7 +250,7 @@ class HostKernel:
                 except BaseException as error:
                     machine.give_back(grants, number)
                     machine.check_computer(error, number, self.label)
-                    if not self._written or "not resizable" not in str(error):
+                    if not (self._written or self._outputs) or "not resizable" not in str(error):
                         raise
                     result = _UNFIT
             if result is _UNFIT:
@@ -276,15 +283,18 @@ class HostKernel:
         for name in self._outputs:
             output: Any = kwargs.get(name)
             below: Any = host_kwargs.get(name)
-            is_list = output.__class__ is list or output.__class__ is tuple
-            for tensor, host in zip(output, below, strict=True) if is_list else ((output, below),):
+            for tensor, host in paired(output, below):
                 if tensor is None:
                     continue
-                if tensor.size() != host.size() or tensor.stride() != host.stride():
-                    storage, offset = tensor.untyped_storage(), tensor.storage_offset()
-                    self._set(tensor, storage, offset, host.size(), host.stride())
+                self._reshape(tensor, host)
                 if host.is_conj() and not tensor.is_conj():  # the op has marked its output instead of writing it
                     host.conj().conj_physical_()
+
+    def _reshape(self, tensor: Any, host: Any) -> None:
+        """Gives a tensor the shape of another one in its own memory."""
+        if tensor.size() != host.size() or tensor.stride() != host.stride():
+            storage, offset = tensor.untyped_storage(), tensor.storage_offset()
+            self._set(tensor, storage, offset, host.size(), host.stride())
 
     def _new(self, args: Sequence[Any], kwargs: dict[str, Any], number: int) -> Any:
         """Creates a tensor from no inputs: requests device memory before host memory is allocated."""
@@ -302,37 +312,50 @@ class HostKernel:
             return machine.put_on_card(self.run(*args, **kwargs), number, self.label, [memory])
 
     def _resized(self, args: Sequence[Any], kwargs: dict[str, Any], number: int) -> Any:
-        """Runs an op of whose outputs some do not fit the results: they get new memory, and the others are written."""
-        machine, torch = self._machine, self._machine.torch
+        """Runs an op whose outputs do not all fit the results: they get another shape and, if needed, more memory."""
+        machine = self._machine
         host_args, host_kwargs, _ = self._lowered(args, kwargs)  # the refused op has changed the shapes of the first
         by_name = dict(zip(self._arguments, args, strict=False)) | kwargs
         lowered = dict(zip(self._arguments, host_args, strict=False)) | host_kwargs
-        written = [name for name in self._written if isinstance(by_name.get(name), torch.Tensor)]
-
-        def empty(device: Any) -> dict[str, Any]:
-            outputs = {name: by_name[name] for name in written if name in self._outputs}
-            geometries = {name: _kept_geometry(output) for name, output in outputs.items()}
-            return {
-                name: torch.empty_strided(*geometries[name], dtype=output.dtype, device=device)
-                for name, output in outputs.items()
-            }
-
-        grants = self._requests.take_written(lowered, empty(machine.meta), number)
-        read = {name: lowered[name].clone() for name in written if name not in self._outputs}  # such as running means
-        outputs = read | empty(machine.tensors.device)
+        names = dict.fromkeys([*self._written, *self._outputs])  # lists of outputs have no alias in their schema
+        written = [name for name in names if by_name.get(name) is not None]
+        given = {name: by_name[name] for name in written if name in self._outputs}
+        copies = self._shared_storages.resizable([*by_name.values()], [*given.values()])
+        lowered = {name: self._shared_storages.replaced(by_name[name], host, copies) for name, host in lowered.items()}
+        on_meta = {name: _of_each(partial(self._empty_like, machine.meta), output) for name, output in given.items()}
+        on_host = {
+            name: _of_each(lambda output: copies.get(id(output), self._empty_like(machine.cpu, output)), output)
+            for name, output in given.items()
+        }
+        read = {name: lowered[name].clone() for name in written if name not in given}  # such as running means
+        grants = self._requests.take_written(lowered, on_meta, [*given.values()], number)
+        outputs = read | on_host
         with machine.generators[number].drawing() if self._is_random else _NOTHING:
-            result = self.run(**{**lowered, **outputs})
+            try:
+                result = self.run(**{**lowered, **outputs})
+            except BaseException:
+                machine.give_back(grants, number)
+                raise
         if machine.timing.is_wanted:
             self._add_time(number, host_args, host_kwargs, result)
-        changed = [name for name in written if is_unfit(by_name[name], outputs[name])]
-        all_placed = machine.put_on_card([outputs[name] for name in changed], number, self.label, grants)
-        for name in written:
-            if name not in changed:
-                lowered[name].copy_(outputs[name])
-        for name, placed in zip(changed, all_placed, strict=True):  # only after memory was found for all of them
-            self._set(by_name[name], placed.untyped_storage(), 0, placed.size(), placed.stride())
+        pairs = [pair for name in written for pair in paired(by_name[name], outputs[name])]
+        larger = [(tensor, host) for tensor, host in pairs if not has_room(tensor, host)]
+        own_memory = [host.clone() if id(tensor) in copies else host for tensor, host in larger]
+        all_placed = machine.put_on_card(own_memory, number, self.label, grants)
+        for (tensor, _), placed in zip(larger, all_placed, strict=True):  # only after memory was found for all of them
+            self._set(tensor, placed.untyped_storage(), 0, placed.size(), placed.stride())
+        for tensor, host in pairs:
+            if not any([tensor is each for each, _ in larger]):
+                self._reshape(tensor, host)
+                machine.lower(tensor, []).copy_(host)
         returned = [by_name[name] for name in self.returned if name is not None]
+        if not returned:
+            return None
         return tuple(returned) if len(returned) > 1 else returned[0]
+
+    def _empty_like(self, device: Any, output: Any) -> Any:
+        """Returns an output on another device, without values."""
+        return self._machine.torch.empty_strided(*_kept_geometry(output), dtype=output.dtype, device=device)
 
     def _add_time(self, number: int, args: Sequence[Any], kwargs: dict[str, Any], result: Any) -> None:
         """Adds the op to the card's modelled time; outputs given by name count as written, not read."""

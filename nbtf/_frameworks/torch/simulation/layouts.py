@@ -106,7 +106,12 @@ class Layouts:
         components = self.components(tensor)
         count = 1 if tensor.is_nested else len(components)
         placed = [self._machine.put_on_card(component, number, op) for component in components[:count]]
-        return self.rebuilt(tensor, [*placed, *components[count:]], torch.device("cuda", number))
+        current = self._machine.current
+        self._machine.current = number  # a sparse tensor takes the current device, whatever its components have
+        try:
+            return self.rebuilt(tensor, [*placed, *components[count:]], torch.device("cuda", number))
+        finally:
+            self._machine.current = current
 
     def kernels(self) -> Iterator[tuple[str, str, Callable[..., Any]]]:
         """Yields op, dispatch key and kernel for each op that the CPU implements for such tensors."""

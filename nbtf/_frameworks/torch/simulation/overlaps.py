@@ -7,21 +7,28 @@ makes them again with a common storage wherever the device tensors have one.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
 from nbtf._frameworks.torch.simulation.machine import Machine
 
 
-def _overlap(tensors: Sequence[Any], has_lists: bool) -> bool:
+def _overlap(tensors: Sequence[Any], listed: Sequence[Any]) -> bool:
     """Returns whether the memory of two tensors overlaps, each from its first to its last element.
 
     Addresses are compared, because a storage that Python has seen is no longer PyTorch's alone: the backward pass would
     then not add to gradients in place. Ops on lists accept the same tensor in two lists.
+
+    Args:
+      tensors: tensors that are arguments themselves.
+      listed: tensors in lists.
     """
     spans = [_span(tensor) for tensor in tensors if tensor.numel()]
-    spans = sorted({*spans} if has_lists else spans)
+    if listed:
+        spans += {_span(tensor) for tensor in listed if tensor.numel()}
+    spans.sort()
     return any(start < end for (_, end), (start, _) in pairwise(spans))
 
 
@@ -52,15 +59,37 @@ class SharedStorages:
           host_args: the lowered positional arguments.
           host_kwargs: the lowered keyword arguments.
         """
-        tensors = [*self._on_devices((*args, *kwargs.values()))]
-        has_lists = any([value.__class__ is list or value.__class__ is tuple for value in args])
-        if not _overlap(tensors, has_lists):
+        lists = [value for value in args if value.__class__ is list or value.__class__ is tuple]
+        listed = [*self._on_devices(lists)] if lists else []
+        others = [value for value in args if value.__class__ is not list and value.__class__ is not tuple]
+        tensors = [*self._on_devices((*others, *kwargs.values()))]
+        if not _overlap(tensors, listed):
             return host_args, host_kwargs
-        lowered = self._joined(tensors)
+        lowered = self._joined([*listed, *tensors], self._storage_below)
         return (
-            [self._replaced(value, below, lowered) for value, below in zip(args, host_args, strict=True)],
-            {name: self._replaced(kwargs[name], below, lowered) for name, below in host_kwargs.items()},
+            [self.replaced(value, below, lowered) for value, below in zip(args, host_args, strict=True)],
+            {name: self.replaced(kwargs[name], below, lowered) for name, below in host_kwargs.items()},
         )
+
+    def resizable(self, values: Sequence[Any], outputs: Sequence[Any]) -> dict[int, Any]:
+        """Returns copies of the tensors that share a storage with an output, in memory that PyTorch can resize.
+
+        An op resizes its outputs before it looks for overlapping memory.
+
+        Args:
+          values: all arguments of an op.
+          outputs: the arguments to which it writes its results.
+
+        Returns:
+          Tensors on the CPU, by the identity of the device tensor.
+        """
+        if not self._machine.tensors.has_values:
+            return {}
+        storages = {tensor.untyped_storage()._cdata for tensor in self._on_devices(outputs)}
+        tensors = [each for each in self._on_devices(values) if each.untyped_storage()._cdata in storages]
+        users = Counter([storage for storage, _ in {(each.untyped_storage()._cdata, id(each)) for each in tensors}])
+        shared = [each for each in tensors if users[each.untyped_storage()._cdata] > 1]
+        return self._joined(shared, lambda tensor: self._machine.bytes_of(tensor).clone().untyped_storage())
 
     def _on_devices(self, values: Sequence[Any]) -> Iterator[Any]:
         """Yields the device tensors among arguments, including those in lists."""
@@ -71,8 +100,13 @@ class SharedStorages:
             elif value.__class__ is list or value.__class__ is tuple:
                 yield from self._on_devices(value)
 
-    def _joined(self, tensors: Sequence[Any]) -> dict[int, Any]:
-        """Returns the tensors below, by the identity of the device tensor."""
+    def _storage_below(self, tensor: Any) -> Any:
+        """Returns the storage of a device tensor as one of the CPU."""
+        storage = tensor.untyped_storage()
+        return self._construct(storage.data_ptr(), self._machine.tensors.device, storage.nbytes())
+
+    def _joined(self, tensors: Sequence[Any], storage_of: Callable[[Any], Any]) -> dict[int, Any]:
+        """Returns the tensors on CPU storages, one for each device storage, by the identity of the device tensor."""
         torch, device = self._machine.torch, self._machine.tensors.device
         below: dict[int, Any] = {}
         lowered: dict[int, Any] = {}
@@ -82,8 +116,7 @@ class SharedStorages:
             storage = tensor.untyped_storage()
             host_storage = below.get(storage._cdata)
             if host_storage is None:
-                host_storage = self._construct(storage.data_ptr(), device, storage.nbytes())
-                below[storage._cdata] = host_storage
+                host_storage = below[storage._cdata] = storage_of(tensor)
             host = torch.empty(0, dtype=tensor.dtype, device=device).set_(
                 host_storage, tensor.storage_offset(), tensor.size(), tensor.stride()
             )
@@ -92,10 +125,10 @@ class SharedStorages:
             lowered[id(tensor)] = torch._neg_view(host) if tensor.is_neg() else host
         return lowered
 
-    def _replaced(self, value: Any, below: Any, lowered: Mapping[int, Any]) -> Any:
+    def replaced(self, value: Any, below: Any, lowered: Mapping[int, Any]) -> Any:
         """Returns a lowered argument with the joined tensors in place of the separate ones."""
         if isinstance(value, self._tensor_class):
             return lowered.get(id(value), below)
         if value.__class__ is list or value.__class__ is tuple:
-            return [self._replaced(*pair, lowered) for pair in zip(value, below, strict=True)]
+            return [self.replaced(*pair, lowered) for pair in zip(value, below, strict=True)]
         return below

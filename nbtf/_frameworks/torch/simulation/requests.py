@@ -19,10 +19,16 @@ _REMEMBERED = 1024
 """Most cached calls of one op: a loop over ever new shapes must not fill the memory."""
 
 
-def is_unfit(output: Any, result: Any) -> bool:
-    """Returns whether a result does not fit the output given for it: its shape differs, or it needs more memory."""
+def paired(tensors: Any, others: Any) -> list[tuple[Any, Any]]:
+    """Returns the pairs of two lists of tensors, or of two tensors."""
+    is_list = tensors.__class__ is list or tensors.__class__ is tuple
+    return [*zip(tensors, others, strict=True)] if is_list else [(tensors, others)]
+
+
+def has_room(output: Any, result: Any) -> bool:
+    """Returns whether the memory of an output, from its first element on, is large enough for a result."""
     room = output.untyped_storage().nbytes() - output.storage_offset() * output.element_size()
-    return output.size() != result.size() or extent_of(result) > room
+    return extent_of(result) <= room
 
 
 class Requests:
@@ -52,14 +58,27 @@ class Requests:
             requests = self._known_requests[key] = self._told_by_shapes(args, kwargs)
         return self._granted(requests, number)
 
-    def take_written(self, kwargs: Mapping[str, Any], outputs: Mapping[str, Any], number: int) -> list[Any]:
-        """Allocates memory for those outputs that get another shape; they are passed empty, without values."""
+    def take_written(
+        self, kwargs: Mapping[str, Any], outputs: Mapping[str, Any], given: Sequence[Any], number: int
+    ) -> list[Any]:
+        """Allocates memory for those outputs whose own memory is too small for the results.
+
+        Args:
+          kwargs: the lowered arguments of the op, by name.
+          outputs: empty outputs without values, by name; each a tensor or a list.
+          given: the device's outputs, each a tensor or a list, in the same order.
+          number: number of the device.
+        """
         try:
             self._kernel.run(**{**{name: self._outline(value) for name, value in kwargs.items()}, **outputs})
         except Exception:
             return []
-        changed = [output for name, output in outputs.items() if is_unfit(kwargs[name], output)]
-        return self._granted([self._request(output) for output in changed], number)
+        pairs = [
+            pair for tensors, others in zip(given, outputs.values(), strict=True) for pair in paired(tensors, others)
+        ]
+        return self._granted(
+            [self._request(output) for tensor, output in pairs if not has_room(tensor, output)], number
+        )
 
     def _key(self, value: Any) -> Any:
         """Returns the part of an argument that determines shapes."""

@@ -12,8 +12,8 @@ from nbtf._displayed import Displayed
 from nbtf._error_texts.bfc_dump import Dump, DumpChunk
 from nbtf._error_texts.recognition import Explanation
 from nbtf.notebook.error_reports.text import report
+from nbtf.notebook.stills.device_memory import memory_chunks
 from nbtf.notebook.stills.marks import Picture
-from nbtf.notebook.stills.memory_chunks import memory_chunks
 from nbtf.notebook.stills.memory_history import MemoryHistory
 from nbtf.notebook.stills.svg import to_html
 

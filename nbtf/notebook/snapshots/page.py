@@ -84,7 +84,7 @@ def still_of(viewed: ViewedDevices) -> Picture:
     pieces = history.pieces
     at_peak = np.flatnonzero((pieces.birth <= history.peak) & (history.peak < pieces.death))
     grouping = groupings(pieces, at_peak, viewed.naming, words)[0]
-    return snapshot_still(history, grouping, words)
+    return snapshot_still(history, grouping)
 
 
 def frame_in_words(frame: Frame, anonymous: bool = False) -> str:

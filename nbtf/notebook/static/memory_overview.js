@@ -1,10 +1,10 @@
 // Draws the memory of a whole history that is too long to draw piece by piece, and the window of which the page has every piece.
 
-import { PLANE } from "./measures.js";
 import { decoded } from "./packed_numbers.js";
 import { line, rectangle, text, widthOfText } from "./picture.js";
 import { SMALL } from "./plane_chunks.js";
 import { roundedUp } from "./plane_picture.js";
+import { PLANE } from "./plane_sizes.js";
 import { stackedAreas } from "./stack_picture.js";
 import { sizeInWords } from "./sizes.js";
 import { WORDS, fill } from "./words.js";

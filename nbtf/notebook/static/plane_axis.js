@@ -1,8 +1,9 @@
-// The horizontal axis of the steps of a device's memory. Counterpart of stills/memory_axis.py.
+// The horizontal axis of the steps of a device's memory.
 
-import { FILLS, PLANE } from "./measures.js";
+import { FILLS } from "./measures.js";
 import { allPieces } from "./memory_pieces.js";
 import { line, rectangle, text, fitted, widthOf } from "./picture.js";
+import { PLANE } from "./plane_sizes.js";
 import { WORDS } from "./words.js";
 
 const MOST_AXES = 4;
@@ -124,12 +125,12 @@ class StepColumns {
       const words = WORDS.timeline[phase];
       const bar = rectangle(begin + 0.5, y + 3, end - begin - 1, 4, FILLS.ofPhase[phase] ?? "tmp", { radius: 2 });
       const fits = widthOf(words, 11) <= end - begin - 4;
-      return fits ? [bar, text((begin + end) / 2, y + 20, words, { fill: "soft", size: 11, anchor: "middle" })] : [bar];
+      return fits ? [bar, text((begin + end) / 2, y + 20, words, { fill: "soft", size: 11, anchor: "middle", fixed: true })] : [bar];
     }
     if (!place) return [];
     const words = fitted(place, end - begin - 8, 11);
     const tick = line(begin, y, begin, y + 8, { stroke: "line" });
-    return words ? [tick, text(begin + 4, y + 20, words, { fill: "soft", size: 11 })] : [tick];
+    return words ? [tick, text(begin + 4, y + 20, words, { fill: "soft", size: 11, fixed: true })] : [tick];
   }
 }
 

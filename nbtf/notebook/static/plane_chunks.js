@@ -1,8 +1,8 @@
-// Draws a device's memory after a step: its chunks by address. Counterpart of stills/memory_chunks.py.
+// Draws a device's memory after a step: its chunks by address.
 
-import { PLANE } from "./measures.js";
 import { chunksAt, momentOf } from "./memory_pieces.js";
 import { beginOfText, fitted, rectangle, text } from "./picture.js";
+import { PLANE } from "./plane_sizes.js";
 import { sizeInWords } from "./sizes.js";
 import { WORDS, fill, grouped } from "./words.js";
 
@@ -16,10 +16,23 @@ export function crossSection(layout, step) {
   const used = chunks.filter((chunk) => chunk.piece).sort((a, b) => a.start - b.start);
   const isInSight = ({ start, size }) => !layout.view || layout.y(start) > layout.y(start + size);
   const drawn = [...chunks.filter((chunk) => !chunk.piece), ...used].filter(isInSight).map((chunk) => drawnChunk(layout, chunk));
-  const edge = rectangle(layout.side, layout.top, PLANE.bar, PLANE.height, "", { stroke: "line" });
+  const edge = rectangle(layout.side, layout.top, PLANE.bar, layout.bottom - layout.top, "", { stroke: "line" });
   const marks = layout.raster ? [] : drawn.flatMap((each) => each.marks);
   if (layout.isNarrow) return [...marks, edge]; // the bands have the names
   return [...marks, edge, ...chunkNames(drawn.map(({ label }) => label), layout.side + PLANE.bar + 7, layout.end)];
+}
+
+// The layout of chunks alone, between two px: `nbytes` fill the height.
+export function chunkLayout(history, nbytes, bottom, height, end) {
+  const least = nbytes / height;
+  const y = (address) => bottom - address / least;
+  return { history, side: PLANE.left, end, top: bottom - height, bottom, low: 0, least, y, chunks: new Map() };
+}
+
+// The labels of a scale of addresses.
+export function addressLabels(low, nbytes, y) {
+  const quarters = [0, 1, 2, 3, 4].map((quarter) => Math.floor(low + (nbytes * quarter) / 4));
+  return quarters.map((each) => text(PLANE.left - 8, y(each) + 4, each ? sizeInWords(each) : "0 B", { ...SMALL, anchor: "end" }));
 }
 
 // All chunks, or those in sight whose names may be readable.

@@ -1,11 +1,11 @@
-// Draws what holds a device's memory and why a request failed, mark by mark as stills/memory_plane.py does.
+// Draws what holds a device's memory and why a request failed.
 
-import { PLANE } from "./measures.js";
 import { line, path, rectangle, text, textOn, widthOf, widthOfText } from "./picture.js";
 import { flowed, linesOf } from "./flow.js";
 import { allPieces, chunksAt, momentOf, pieceObject } from "./memory_pieces.js";
 import { wholeAxis } from "./plane_axis.js";
-import { SMALL, aboutPiece, bandSides, crossSection, freeInWords, isPale, rasterOfChunks, shortened } from "./plane_chunks.js";
+import { SMALL, aboutPiece, addressLabels, bandSides, crossSection, freeInWords, isPale, rasterOfChunks, shortened } from "./plane_chunks.js";
+import { PLANE } from "./plane_sizes.js";
 import { sizeInWords } from "./sizes.js";
 import { halfEven } from "./time_scale.js";
 import { WORDS, fill } from "./words.js";
@@ -14,8 +14,8 @@ const NARROWEST_PLANE = 220; // px
 const MOST_NAMES = 150; // of bands in a raster: each text costs the browser a tenth of a millisecond
 
 // The layout of a picture of some width; the same for all steps. A narrow place has no column of names at the side: its figures
-// are above the curve.
-export function planeLayout(history, asked, view = null) {
+// are above the curve. `explained` is whether a failed request is explained below.
+export function planeLayout(history, asked, view = null, explained = true) {
   const words = WORDS.memoryPicture;
   const isNarrow = asked < PLANE.leastWidth;
   const width = Math.max(asked, isNarrow ? NARROWEST_PLANE : PLANE.leastWidth);
@@ -42,7 +42,7 @@ export function planeLayout(history, asked, view = null) {
   const bands = layout.raster ? namesOf(layout) : allPieces(history).flatMap((piece) => bandOf(layout, piece));
   layout.plane = [...frameOf(layout), ...bands, ...axis.spans(history.spans, layout.bottom)];
   layout.refused = history.refusals.slice(-4).filter(({ step }) => axis.shows(step)).flatMap((each) => refusalOf(layout, each));
-  layout.foot = planeFoot(layout);
+  layout.foot = planeFoot(layout, explained);
   layout.height = halfEven(layout.foot.y + PLANE.margin);
   return layout;
 }
@@ -73,8 +73,8 @@ function headOfPlane({ history, width, end }) {
   const begin = title.x + widthOfText(title) + 12;
   const token = refused ? "hot" : "soft";
   const state = text(begin + 17, 27, refused ? words.outOfMemory : history.measured ? WORDS.timeline.measured : WORDS.timeline.ended, { fill: token, size: 11, weight: 600 });
-  const pill = rectangle(begin, 14, widthOfText(state) + 25, 18, "", { stroke: refused ? "hot" : "line", radius: 9 });
-  const dot = rectangle(begin + 7, 20, 6, 6, token, { radius: 3 });
+  const pill = rectangle(begin, 14, widthOfText(state) + 25, 18, "", { stroke: refused ? "hot" : "line", radius: 9, isTag: true });
+  const dot = rectangle(begin + 7, 20, 6, 6, token, { radius: 3, isTag: true });
   const after = pill.x + pill.width + 12;
   const axes = text(0, 0, history.measured ? WORDS.snapshot.axes : words.axes, { fill: "soft" });
   const below = after + widthOfText(axes) > end;
@@ -133,9 +133,8 @@ function frameOf({ history, axis, top, right, least, low, y, raster }) {
     const [begin, end, upper, bottom] = [axis.x(birth), axis.x(death), Math.max(y(start + size), top), y(start)];
     return rectangle(begin, upper, end - begin, bottom - upper, "hatch", { opacity: 0.45 });
   });
-  const quarters = [0, 1, 2, 3, 4].map((quarter) => Math.floor(low + (least * PLANE.height * quarter) / 4));
-  const labels = quarters.map((each) => text(PLANE.left - 8, y(each) + 4, each ? sizeInWords(each) : "0 B", { ...SMALL, anchor: "end" }));
-  return [...taken, rectangle(PLANE.left, top, right - PLANE.left, PLANE.height, "", { stroke: "hair2" }), ...labels];
+  const edge = rectangle(PLANE.left, top, right - PLANE.left, PLANE.height, "", { stroke: "hair2" });
+  return [...taken, edge, ...addressLabels(low, least * PLANE.height, y)];
 }
 
 function bandOf(layout, piece) {
@@ -225,7 +224,7 @@ function refusalOf(layout, refusal) {
   const flag = widthOf(words, 11, 650) + 14;
   if (refusal === history.refusals.at(-1) || flag <= end - begin) {
     const x = Math.min(begin - 1, side - 8 - flag);
-    marks.push(rectangle(x, curveTop - 13, flag, 17, "hot", { radius: 3 }));
+    marks.push(rectangle(x, curveTop - 13, flag, 17, "hot", { radius: 3, isTag: true }));
     marks.push(text(x + 7, curveTop, words, { fill: "paper", size: 11, weight: 650 }));
   }
   const holes = chunksAt(history, refusal.step).filter((chunk) => !chunk.piece);
@@ -250,7 +249,7 @@ function requestOf({ top, bottom }, refusal, x, y, width) {
   const lines = whole.flatMap((one) => linesOf(one, room).map((said) => ({ ...one, words: said })));
   const below = 13 * (lines.length - 1);
   const first = Math.min(Math.max(y + 4 - below / 2, top + 13), bottom - 5 - below);
-  return lines.map((one, at) => ({ ...one, y: first + 13 * at }));
+  return lines.map((one, at) => ({ ...one, y: first + 13 * at, continues: at > 0 }));
 }
 
 export function scrubberAt({ axis, curveTop, bottom: y, lineEnd }, step) {
@@ -268,7 +267,7 @@ function chosenFrames({ side, axis, y }, { start, size, piece }) {
 }
 
 // The legend and the explanation of a failed request; with the lowest baseline.
-function planeFoot(layout) {
+function planeFoot(layout, explained) {
   const { history, bottom, end, least } = layout;
   const words = WORDS.memoryPicture;
   const drawn = layout.raster ? null : allPieces(history).filter((piece) => piece.size >= least);
@@ -291,7 +290,7 @@ function planeFoot(layout) {
     y += x + widthOf(note, 11) > end ? 18 : 0;
     marks.push(text(end, y, note, { ...SMALL, anchor: "end" }));
   }
-  return history.refusals.length ? detailOf(layout, history.refusals.at(-1), marks, y + 12) : { marks, y };
+  return history.refusals.length && explained ? detailOf(layout, history.refusals.at(-1), marks, y + 12) : { marks, y };
 }
 
 // The error's sentences, the line, and what would have helped; with the lowest baseline.

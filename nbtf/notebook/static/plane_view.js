@@ -4,7 +4,6 @@
 
 import { attr, h, put } from "./dom.js";
 import { followPointer, setBox } from "./drag_handle.js";
-import { PLANE } from "./measures.js";
 import { memoryState } from "./memory_state.js";
 import { overviewPicture } from "./memory_overview.js";
 import { chunkInWords, stepInWords, tableOfChunks } from "./memory_words.js";
@@ -13,6 +12,7 @@ import { drawPicture, drawing } from "./picture.js";
 import { PlaneCanvas, themeName } from "./plane_canvas.js";
 import { framesOfPiece } from "./piece_stack.js";
 import { planeGround, planeLayout, planeMoment } from "./plane_picture.js";
+import { PLANE } from "./plane_sizes.js";
 import { PlaneZoom } from "./plane_zoom.js";
 import { SelectedSteps } from "./selected_steps.js";
 import { madeBy, newSelection, select } from "./selection.js";

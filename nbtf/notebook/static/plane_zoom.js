@@ -1,6 +1,6 @@
 // Zooms into a picture of memory over time: steps across and, in the layout of memory, addresses upwards.
 
-import { PLANE } from "./measures.js";
+import { PLANE } from "./plane_sizes.js";
 
 const PLANE_ZOOM = 1.5;
 const PLANE_WHEEL = 0.002; // zoom per px that a wheel turns

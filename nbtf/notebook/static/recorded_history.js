@@ -1,4 +1,4 @@
-// The memory of a device in a recording, as stills/memory_data.py writes it: rows of pieces. Counterpart of stills/memory_history.py.
+// The memory of a device in a recording, as stills/memory_data.py writes it: rows of pieces.
 
 import { ROWS } from "./measures.js";
 import { historyWithLevels } from "./memory_pieces.js";

@@ -1,15 +1,17 @@
-// Draws how much memory each group holds over time, mark by mark as stills/memory_stack.py does, and the current step.
+// Draws how much memory each group holds over time, and the current step.
 
 import { flowed } from "./flow.js";
-import { PLANE, STACK } from "./measures.js";
 import { fitted, line, path, rectangle, text, widthOfText } from "./picture.js";
 import { groupLevels } from "./memory_pieces.js";
 import { wholeAxis } from "./plane_axis.js";
 import { SMALL } from "./plane_chunks.js";
 import { roundedUp, scrubberAt } from "./plane_picture.js";
+import { PLANE } from "./plane_sizes.js";
 import { sizeInWords } from "./sizes.js";
 import { WORDS, fill } from "./words.js";
 
+// The areas, the list beside them, the upper edge of the areas, and the longest name in the list, in px.
+export const STACK = { height: 240, side: 198, top: 60, longestName: 190 };
 const STACK_HEAD = 28; // baseline of the title
 const STACK_LEAST = 480;
 const STACK_NARROWEST = 220;
@@ -57,7 +59,7 @@ export function stackMoment(layout, step) {
   return { width: layout.width, height: layout.height, clear: true, marks: scrubberAt(layout, step) };
 }
 
-function stackScale({ top, high, right }) {
+export function stackScale({ top, high, right }) {
   return [0, 1, 2, 3, 4].flatMap((quarter) => {
     const [y, size] = [top + (STACK.height * (4 - quarter)) / 4, Math.floor((high * quarter) / 4)];
     return [line(PLANE.left, y, right, y), text(PLANE.left - 8, y + 4, size ? sizeInWords(size) : "0 B", { ...SMALL, anchor: "end" })];
@@ -89,14 +91,14 @@ export function stackedAreas(groups, levels, sides, y) {
 }
 
 // Token, name and figure of each group that has any bytes, and of the total.
-function compositionAt(groups, totals, step, used) {
+export function compositionAt(groups, totals, step, used) {
   const row = (token, name, size) => ({ token, name, figure: text(0, 0, size ? sizeInWords(size) : "0 B", { weight: 600, anchor: "end" }) });
   const held = [...groups].reverse().filter((group) => totals.get(group)[step]);
   const rows = held.map((group) => row(group.fill, text(0, 0, fitted(group.name, STACK.longestName)), totals.get(group)[step]));
   return [...rows, row("", text(0, 0, WORDS.memoryPicture.inUse, { weight: 650 }), used)];
 }
 
-function stackList(rows, { x: left, y: top }, right) {
+export function stackList(rows, { x: left, y: top }, right) {
   let y = top;
   const marks = [text(left, y, WORDS.memoryPicture.atPeak, SMALL)];
   for (const { token, name, figure } of rows) {

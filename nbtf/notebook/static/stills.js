@@ -3,12 +3,23 @@
 import { clusterPicture } from "./cluster_picture.js";
 import { decisionPicture } from "./decision_picture.js";
 import { mapPicture } from "./map_picture.js";
+import { chunksStill, planeStill, stackStill, treemapStill } from "./memory_stills.js";
+import { refusalStill } from "./refusal_still.js";
+import { snapshotStill } from "./snapshot_still.js";
+import { squarified } from "./treemap_picture.js";
 import { useWords } from "./words.js";
 
 const STILLS = {
   cluster: clusterPicture,
   decision: decisionPicture,
   deviceMap: mapPicture,
+  memoryChunks: chunksStill,
+  memoryPlane: planeStill,
+  memoryStack: stackStill,
+  memoryTreemap: treemapStill,
+  refusal: refusalStill,
+  snapshot: snapshotStill,
+  squarified,
 };
 
 // A picture as JSON. `inputs` is a list of the picture's inputs as JSON.

@@ -1,13 +1,14 @@
-// Draws how much each holder has at a step, mark by mark as stills/treemap.py does, and the selected piece.
+// Draws how much each holder has at a step, and the selected piece.
 
 import { flowed } from "./flow.js";
-import { PLANE, TREEMAP } from "./measures.js";
 import { momentOf, pieceObject, piecesAt, sumsOfPieces } from "./memory_pieces.js";
 import { rectangle, text, widthOfText } from "./picture.js";
 import { shortened } from "./plane_chunks.js";
+import { PLANE } from "./plane_sizes.js";
 import { sizeInWords } from "./sizes.js";
 import { WORDS, fill, grouped } from "./words.js";
 
+const TREEMAP = { height: 300, head: 22 }; // in px
 const MOST_SUMS = 200;
 const TREEMAP_LEAST = 220;
 

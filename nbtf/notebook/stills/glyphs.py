@@ -58,16 +58,16 @@ def is_wide(letter: str) -> bool:
     return unicodedata.east_asian_width(letter) in "WF"
 
 
-_LAST_WIDE = 0x3FFFD
-"""The last character that may be wide."""
+_WIDE_PLANES = (0x20000, 0x2FFFD), (0x30000, 0x3FFFD)
+"""Planes of Unicode with Chinese characters alone, whose codes need not be looked up."""
 
 
 @cache
 def module() -> str:
     """Returns the widths as a JavaScript module of the views, so that a page measures texts as Python does."""
-    wide = (code for code in range(0x1100, _LAST_WIDE + 1) if is_wide(chr(code)))
+    wide = (code for code in range(0x1100, 0x20000) if is_wide(chr(code)))
     runs = (list(run) for _, run in groupby(enumerate(wide), lambda entry: entry[1] - entry[0]))
-    ranges = [(run[0][1], run[-1][1]) for run in runs]
+    ranges = [*((run[0][1], run[-1][1]) for run in runs), *_WIDE_PLANES]
     names = {
         "LETTERS": _WIDTH_OF,
         "OTHER_LETTER": _OTHER,

@@ -13,29 +13,16 @@ from types import ModuleType
 from nbtf.notebook.stills import (
     device_facts,
     lanes,
-    memory_axis,
     memory_bands,
-    memory_chunks,
     memory_data,
-    memory_plane,
-    memory_stack,
     palette,
     schedule,
     stacks,
     svg,
     timeline,
-    treemap,
 )
 
 _GROUPS: dict[str, dict[ModuleType, str]] = {
-    "PLANE": {
-        memory_plane: "LEAST_WIDTH _CURVE _SIDE _WIDEST",
-        memory_chunks: "HEIGHT BAR PALE",
-        memory_bands: "LEFT MARGIN",
-        memory_axis: "_REFUSAL",
-    },
-    "STACK": {memory_stack: "HEIGHT SIDE TOP LONGEST_NAME"},
-    "TREEMAP": {treemap: "HEIGHT _HEAD"},
     "TIMELINE": {
         timeline: "_MARGIN _LABELS _LANE _BELOW_LANE _HOST _BELOW_HOST _OVERVIEW _MOST_LANES _TRACES _MOST_REASONS "
         "_CAUSES",

@@ -22,9 +22,6 @@ WEIGHTS, SLOTS, NAMES, ACTIVATIONS, GRADIENTS, TEMPORARY = GROUPS = (
 OF_GROUP = {WEIGHTS: "wgt", SLOTS: "upd", NAMES: "py", ACTIVATIONS: "fwd", GRADIENTS: "bwd", TEMPORARY: "tmp"}
 """The fill of each group."""
 
-MARGIN, LEFT = 16.0, 66.0
-"""Margin of a picture in px, and the left edge of its scale; sizes are written to the left of the scale."""
-
 Words = Mapping[str, str]
 
 _HOLDERS = {"input": NAMES}

@@ -8,9 +8,8 @@ from typing import Any
 from nbtf import runtime
 from nbtf._devices.sites import file_and_line
 from nbtf.notebook.catalogue import filled
-from nbtf.notebook.stills.memory_axis import CodeLine
 from nbtf.notebook.stills.memory_bands import Band, Words, picture_words
-from nbtf.notebook.stills.memory_history import Extent, MemoryHistory, Refusal
+from nbtf.notebook.stills.memory_history import CodeLine, Extent, MemoryHistory, Refusal
 from nbtf.notebook.stills.memory_refusal import Fits, hints, request_in_words, shortage_in_words, shortage_of
 
 Lines = Mapping[int, tuple[runtime.Site, runtime.Site]]
@@ -22,20 +21,19 @@ EXTENT = Extent._fields
 
 
 def memory_data(
-    history: MemoryHistory, fits: Fits | None = None, words: Words | None = None, code_line: CodeLine = file_and_line
+    history: MemoryHistory, fits: Fits | None = None, code_line: CodeLine = file_and_line
 ) -> dict[str, Any]:
-    """Returns the contents of `memory_plane` for a history, as plain JSON data.
+    """Returns the contents of a picture of memory, as plain JSON data with texts in the environment's language.
 
     Args:
       history: the history of one device.
       fits: tries other limits and deletions for requests that failed.
-      words: texts of the sections `timeline` and `memoryPicture`; None uses those of the environment's language.
       code_line: formats a line of the program as text.
 
     Returns:
       `pieces` are rows of the columns `PIECE`, `extents` of `EXTENT`, and `spans` of first step, end, phase and line.
     """
-    words = words or picture_words()
+    words = picture_words()
     texts: dict[str, int] = {}
     lines = _lines_of_frees(history)
 

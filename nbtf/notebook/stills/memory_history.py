@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from nbtf import runtime
@@ -13,6 +13,9 @@ from nbtf.notebook.stills.memory_bands import GROUPS, Band, group_of
 
 Change = runtime.Allocated | runtime.Freed | runtime.Refused
 """An event that is a step of a history."""
+
+CodeLine = Callable[[runtime.Site], str]
+"""Formats a line of the program as text."""
 
 Addresses = Mapping[tuple[int, int], str]
 """Names of the holders of pieces, by region and offset."""
@@ -255,9 +258,3 @@ def _spans(changes: Sequence[Change]) -> list[Span]:
             spans.append(Span(step, len(changes), phase, site))
     ends = [*(span.first for span in spans[1:]), len(changes)]
     return [span._replace(end=end) for span, end in zip(spans, ends, strict=False)]
-
-
-def rounded_up(size: int) -> int:
-    """Returns a size whose quarters are round numbers."""
-    unit = 1 << max((size - 1).bit_length() - 3, 2)
-    return -(-size // unit) * unit

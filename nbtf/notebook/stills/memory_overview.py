@@ -7,7 +7,7 @@ from typing import Any
 from nbtf.notebook.catalogue import filled
 from nbtf.notebook.stills.glyphs import fitted, width_of
 from nbtf.notebook.stills.marks import WIDTH, Line, Mark, Path, Picture, Rectangle, Text, framed
-from nbtf.notebook.stills.memory_bands import MARGIN, Words, picture_words
+from nbtf.notebook.stills.memory_bands import Words, picture_words
 from nbtf.notebook.tables import size
 
 """The width that a window of 1024 px leaves."""
@@ -15,6 +15,7 @@ from nbtf.notebook.tables import size
 MOST = 16
 """Maximum number of devices with a row."""
 
+_MARGIN = 16.0
 _HEAD, _ROW, _FOOT = 46.0, 88.0, 34.0
 _BAR, _CURVE, _CURVE_WIDTH = 22.0, 24.0, 150.0
 _KEYS = (("py", "named"), ("tmp", "unnamed"), ("hatch", "free"))
@@ -42,9 +43,9 @@ class _Overview:
 
     def __init__(self, devices: list[dict[str, Any]], width: float, words: Words) -> None:
         self._devices, self._width, self._words = devices, width, words
-        self._right = width - MARGIN
+        self._right = width - _MARGIN
         self._largest = max(_limit(device["memory"]) for device in devices)
-        self._scale = (width - 2 * MARGIN) / self._largest
+        self._scale = (width - 2 * _MARGIN) / self._largest
         self._highest = max(max(device["memory"]["peak"] or 0, 1) for device in devices)
         self._marks: list[Mark] = []
 
@@ -59,7 +60,7 @@ class _Overview:
         return framed(self._width, height, filled(self._words["overviewAbout"], devices=in_use), self._marks)
 
     def _head(self) -> None:
-        title = Text(MARGIN, 28, self._words["memory"], size=15, weight=650)
+        title = Text(_MARGIN, 28, self._words["memory"], size=15, weight=650)
         bars = filled(self._words["barScale"], size=size(self._largest))
         curves = filled(self._words["curveScale"], size=size(self._highest))
         self._marks += [
@@ -70,21 +71,21 @@ class _Overview:
 
     def _row(self, device: dict[str, Any], top: float) -> None:
         memory, y = device["memory"], top + 32
-        name = Text(MARGIN, top + 18, device["name"], size=13, weight=650)
+        name = Text(_MARGIN, top + 18, device["name"], size=13, weight=650)
         in_use = f"{size(memory['in_use'])} {self._words['inUse']}"
         figure = Text(name.x + name.width + 12, name.y, in_use, size=13, weight=650)
         limit = filled(self._words["ofLimit"], limit=size(memory["limit"])) if memory["limit"] else ""
         about, begin = " · ".join(filter(None, [limit, self._card(device)])), figure.x + figure.width + 8
         about = fitted(about, self._right - _CURVE_WIDTH - 12 - begin, 11) or limit
         card = Text(begin, name.y, about, "soft", 11, required=True)
-        self._marks += [Line(MARGIN, top, self._right, top), name, figure, card]
+        self._marks += [Line(_MARGIN, top, self._right, top), name, figure, card]
         self._curve([in_use for _, in_use, _ in device["history"]], top + 4)
         if "map" in device:
             self._chunks(device["map"], y)
         else:
             self._levels(memory, y)
-        self._marks.append(Rectangle(MARGIN, y, _limit(memory) * self._scale, _BAR, stroke="line"))
-        self._marks.append(Text(MARGIN, y + _BAR + 16, self._figures(device), "soft", 11))
+        self._marks.append(Rectangle(_MARGIN, y, _limit(memory) * self._scale, _BAR, stroke="line"))
+        self._marks.append(Text(_MARGIN, y + _BAR + 16, self._figures(device), "soft", 11))
 
     def _card(self, device: dict[str, Any]) -> str:
         model = device["model"] or ""
@@ -118,8 +119,8 @@ class _Overview:
 
     def _levels(self, memory: dict[str, Any], y: float) -> None:
         """Draws memory in use and pool of a device that does not report addresses."""
-        pool = Rectangle(MARGIN, y, (memory["pool"] or 0) * self._scale, _BAR, "hatch", opacity=0.45)
-        self._marks += [pool, Rectangle(MARGIN, y, memory["in_use"] * self._scale, _BAR, "tmp")]
+        pool = Rectangle(_MARGIN, y, (memory["pool"] or 0) * self._scale, _BAR, "hatch", opacity=0.45)
+        self._marks += [pool, Rectangle(_MARGIN, y, memory["in_use"] * self._scale, _BAR, "tmp")]
 
     def _chunks(self, drawn: dict[str, Any], y: float) -> None:
         """Draws every chunk at its position; regions are laid end to end."""
@@ -131,7 +132,7 @@ class _Overview:
 
     def _chunk(self, start: int, chunk: list[int], y: float, terms: list[str]) -> None:
         offset, nbytes, state, requested, op, shape, _, holder = chunk
-        x, long = MARGIN + (start + offset) * self._scale, nbytes * self._scale
+        x, long = _MARGIN + (start + offset) * self._scale, nbytes * self._scale
         if long < 0.05:
             return  # too narrow to be visible on any screen
         if state == _FREE:
@@ -151,7 +152,7 @@ class _Overview:
             self._marks.append(Text(x + 4, y + 15, words, "on-py", 11, mono=True))
 
     def _legend(self, y: float, device_count: int) -> None:
-        x = MARGIN
+        x = _MARGIN
         for token, key in _KEYS:
             words, stroke = self._words[key], "line" if token == "hatch" else ""
             self._marks += [Rectangle(x, y - 9, 10, 10, token, stroke, radius=2), Text(x + 15, y, words, "soft", 11)]

@@ -19,19 +19,14 @@ from nbtf._runtime.fitting import Maps, fit_of_device
 from nbtf.notebook.device_names import full_name
 from nbtf.notebook.holders.holders import holder_names
 from nbtf.notebook.session import SESSIONS, Session
+from nbtf.notebook.stills.device_memory import memory_chunks, memory_plane, memory_stack, treemap
 from nbtf.notebook.stills.marks import Picture
-from nbtf.notebook.stills.memory_axis import CodeLine
-from nbtf.notebook.stills.memory_bands import Words
-from nbtf.notebook.stills.memory_chunks import memory_chunks
 from nbtf.notebook.stills.memory_data import memory_data
-from nbtf.notebook.stills.memory_history import Addresses, MemoryHistory
-from nbtf.notebook.stills.memory_plane import memory_plane
+from nbtf.notebook.stills.memory_history import Addresses, CodeLine, MemoryHistory
 from nbtf.notebook.stills.memory_refusal import NO_PIECES, Fits
-from nbtf.notebook.stills.memory_stack import memory_stack
 from nbtf.notebook.stills.out_of_memory import OutOfMemory, out_of_memory
 from nbtf.notebook.stills.schedule import no_recording
 from nbtf.notebook.stills.svg import to_html, to_svg
-from nbtf.notebook.stills.treemap import treemap
 
 VIEWS = "plane", "stacked", "treemap"
 MOST_EVENTS = 1_000_000
@@ -81,7 +76,6 @@ def memory_picture(
     device: str = "GPU:0",
     view: str = "plane",
     step: int | None = None,
-    words: Words | None = None,
 ) -> Still:
     """Returns a picture of a simulated GPU's memory in a recording.
 
@@ -92,8 +86,6 @@ def memory_picture(
         the memory of each holder at one step.
       step: number of the step, from 0; each event that allocated or freed memory, or failed to, is a step. Selects the
         chunks beside the plane (default: the last step) or the pieces of the treemap (default: the peak).
-      words: texts of the catalogue's sections `timeline` and `memoryPicture`; None uses those of the environment's
-        language (`NBTF_LANG`).
 
     Raises:
       TypeError: if `record` is not a recording.
@@ -119,7 +111,7 @@ def memory_picture(
     history = MemoryHistory(full, _limit(changes, gpu), changes, at_start, lines=snapshot.lines())
     if step is not None and not 0 <= step < history.steps:
         raise ValueError(f"Step {step} does not exist. Expected 0 to {history.steps - 1}.")
-    return _picture(view, history, step, _fits(record, full, gpu), _code_line(), words)
+    return _picture(view, history, step, _fits(record, full, gpu), _code_line())
 
 
 def _code_line() -> CodeLine:
@@ -237,13 +229,12 @@ def _picture(
     step: int | None,
     fits: Fits | None,
     code_line: CodeLine,
-    words: Words | None = None,
 ) -> Still:
     if view == "plane":
-        return Still(memory_plane(history, step=step, fits=fits, words=words, code_line=code_line))
+        return Still(memory_plane(history, step=step, fits=fits, code_line=code_line))
     if view == "stacked":
-        return Still(memory_stack(history, words=words, code_line=code_line))
-    return Still(treemap(history, step=step, words=words))
+        return Still(memory_stack(history, code_line=code_line))
+    return Still(treemap(history, step=step))
 
     # What a session has recorded
 

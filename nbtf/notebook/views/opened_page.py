@@ -9,10 +9,10 @@ from nbtf._record.opened import OpenedRecording
 from nbtf.notebook.code_lines import in_file
 from nbtf.notebook.stills.device_facts import map_facts
 from nbtf.notebook.stills.device_map import map_data
+from nbtf.notebook.stills.device_memory import memory_plane
 from nbtf.notebook.stills.marks import Picture
 from nbtf.notebook.stills.memory_data import memory_data
 from nbtf.notebook.stills.memory_history import MemoryHistory
-from nbtf.notebook.stills.memory_plane import memory_plane
 from nbtf.notebook.stills.schedule import timed
 from nbtf.notebook.stills.timeline import timeline
 from nbtf.notebook.views.page import Scene, scene_data

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pickle
 import re
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from random import Random
 from typing import Any
 from xml.etree import ElementTree
@@ -15,21 +15,22 @@ import pytest
 import nbtf as tf
 from nbtf._devices.exhausted import ASKED, SHORTAGES
 from nbtf.notebook import catalogue
+from nbtf.notebook.stills.device_memory import memory_chunks, memory_plane, memory_stack, treemap
+from nbtf.notebook.stills.drawing import answer
 from nbtf.notebook.stills.marks import Picture, Rectangle, texts_of
 from nbtf.notebook.stills.memory_bands import GROUPS, picture_words
-from nbtf.notebook.stills.memory_chunks import memory_chunks
 from nbtf.notebook.stills.memory_history import MemoryHistory
 from nbtf.notebook.stills.memory_pictures import Still, memory_picture
-from nbtf.notebook.stills.memory_plane import HEIGHT, memory_plane
 from nbtf.notebook.stills.memory_refusal import held_before, hints
-from nbtf.notebook.stills.memory_stack import memory_stack
 from nbtf.notebook.stills.svg import to_svg
-from nbtf.notebook.stills.treemap import Box, squarified, treemap
 from tests.machines import LOCAL, MIB, machine
 from tests.notebook.conftest import Shell
+from tests.notebook.stills.longer_texts import longer_texts
 
 GPU = f"{LOCAL}GPU:0"
 WORDS = picture_words()
+HEIGHT = 330
+"""Height of the plane, in px."""
 PLANE_END = 448
 """Px at which address 0 stands."""
 
@@ -255,15 +256,6 @@ def histories() -> dict[str, MemoryHistory]:
     return histories
 
 
-def words_in(language: str) -> dict[str, str]:
-    """The words of a language, or English ones that are 40 % longer."""
-    if language == "longer":
-        return {key: text + "x" * round(0.4 * len(text)) for key, text in WORDS.items()}
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv(catalogue.VARIABLE, language)
-        return {**picture_words()}
-
-
 def on_another(picture: Picture) -> list[tuple[str, str]]:
     """Texts that stand on another; what a request lies upon is painted over."""
     texts = [text for text in texts_of(picture.marks) if text.words and text.fill != "hot" and not text.mono]
@@ -281,16 +273,20 @@ def on_another(picture: Picture) -> list[tuple[str, str]]:
 @pytest.mark.parametrize("language", ["en", *catalogue.LANGUAGES, "longer"])
 @pytest.mark.parametrize("scene", ["fragments", "training", "random"])
 def test_no_word_is_cut_or_stands_on_another(
-    histories: dict[str, MemoryHistory], scene: str, language: str, width: int
+    histories: dict[str, MemoryHistory], scene: str, language: str, width: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    history, words = histories[scene], words_in(language)
-    kinds: list[Picture] = [
-        memory_plane(history, width, words=words),
-        memory_stack(history, width, words),
-        treemap(history, width, words=words),
-        memory_chunks(history, words),
-    ]
-    assert language == "en" or words["memoryOf"] != WORDS["memoryOf"]
+    history = histories[scene]
+    if language != "longer":
+        monkeypatch.setenv(catalogue.VARIABLE, language)
+    with longer_texts("timeline", "memoryPicture") if language == "longer" else nullcontext():
+        kinds = [
+            memory_plane(history, width),
+            memory_stack(history, width),
+            treemap(history, width),
+            memory_chunks(history),
+        ]
+    words = {text.words for picture in kinds for text in texts_of(picture.marks)}
+    assert (language == "en") == (WORDS["memoryOf"].replace("{name}", "GPU:0") in words)
     for picture in kinds:
         texts = [text for text in texts_of(picture.marks) if text.words]
         assert [] == [
@@ -348,14 +344,15 @@ def test_training_is_told_by_kind_of_holder() -> None:
 def test_boxes_of_a_treemap_cover_it_in_proportion(seed: int) -> None:
     random = Random(seed)
     sizes = sorted((random.randrange(1, 10**6) for _ in range(40)), reverse=True)
-    boxes = squarified(sizes, Box(10, 20, 300, 200))
-    areas = [box.width * box.height for box in boxes]
+    boxes = answer("squarified", sizes, {"x": 10, "y": 20, "width": 300, "height": 200})
+    areas = [box["width"] * box["height"] for box in boxes]
     assert areas == pytest.approx([size * 60_000 / sum(sizes) for size in sizes])
-    for number, box in enumerate(boxes):
-        assert 10 - 1e-6 <= box.x <= box.x + box.width <= 310 + 1e-6
-        for other in boxes[:number]:
-            apart = min(box.x + box.width, other.x + other.width) - max(box.x, other.x) < 1e-6
-            assert apart or min(box.y + box.height, other.y + other.height) - max(box.y, other.y) < 1e-6
+    ends = [(box["x"], box["x"] + box["width"], box["y"], box["y"] + box["height"]) for box in boxes]
+    for number, (left, right, top, bottom) in enumerate(ends):
+        assert 10 - 1e-6 <= left <= right <= 310 + 1e-6
+        for other in ends[:number]:
+            apart = min(right, other[1]) - max(left, other[0]) < 1e-6
+            assert apart or min(bottom, other[3]) - max(top, other[2]) < 1e-6
 
 
 def test_wrong_requests_are_refused() -> None:

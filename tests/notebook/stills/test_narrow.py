@@ -16,19 +16,16 @@ from nbtf.notebook.stills.cluster_map import cluster_map
 from nbtf.notebook.stills.decision import decision
 from nbtf.notebook.stills.device_facts import map_facts
 from nbtf.notebook.stills.device_map import device_map
+from nbtf.notebook.stills.device_memory import memory_chunks, memory_plane, memory_stack, treemap
 from nbtf.notebook.stills.flow import flowed
 from nbtf.notebook.stills.labels import box_of, keys_of, labels_of, shapes_of
 from nbtf.notebook.stills.marks import Group, Mark, Picture, Rectangle, Text, framed, texts_of
-from nbtf.notebook.stills.memory_chunks import memory_chunks
 from nbtf.notebook.stills.memory_overview import memory_overview
-from nbtf.notebook.stills.memory_plane import memory_plane
-from nbtf.notebook.stills.memory_stack import memory_stack
 from nbtf.notebook.stills.narrow import LEAST_TEXT, LEAST_WIDTH, readable_width, settings
 from nbtf.notebook.stills.out_of_memory import out_of_memory
 from nbtf.notebook.stills.schedule import timed
 from nbtf.notebook.stills.svg import to_svg
 from nbtf.notebook.stills.timeline import timeline
-from nbtf.notebook.stills.treemap import treemap
 from tests.conftest import browser_or_outcome
 from tests.machines import MIB, machine
 from tests.notebook.stills.test_memory_pictures import at_random, fragments, history_of, train

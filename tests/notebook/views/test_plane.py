@@ -1,4 +1,4 @@
-"""Does the page draw a device's memory as the still does, and at every step the allocator's chunks?"""
+"""Does the page draw the allocator's chunks at every step of a device's memory?"""
 
 from __future__ import annotations
 
@@ -15,21 +15,13 @@ import nbtf as tf
 from nbtf._devices.sizes import gib, part_of
 from nbtf.notebook import catalogue
 from nbtf.notebook.stills import esm
-from nbtf.notebook.stills.marks import Mark, Picture
-from nbtf.notebook.stills.memory_bands import picture_words
 from nbtf.notebook.stills.memory_data import memory_data
 from nbtf.notebook.stills.memory_history import MemoryHistory
-from nbtf.notebook.stills.memory_plane import memory_plane
-from nbtf.notebook.stills.memory_stack import memory_stack
-from nbtf.notebook.stills.treemap import treemap
 from tests.machines import MIB, machine
 from tests.notebook.stills.test_memory_pictures import GPU, at_random, fragments, history_of, train
-from tests.notebook.stills.test_narrow import NARROW
-from tests.rings import paired, with_nightly
+from tests.rings import with_nightly
 
 SCENES = {"fragments": fragments, "training": lambda: train(1), "random": lambda: at_random(5)}
-DEFAULTS = {"strokeWidth": 1.0, "radius": 0.0, "opacity": 1.0, "dashed": False, "title": "", "fill": "", "stroke": ""}
-DEFAULTS |= {"closed": False, "arrow": False, "halo": False, "mono": False}
 
 needs_node = pytest.mark.skipif(shutil.which("node") is None, reason="needs node; the browser tests draw the plane too")
 
@@ -56,75 +48,6 @@ def asked(tmp_path: Path, data: dict[str, Any], expression: str, language: str =
     ran = subprocess.run(["node", str(file)], capture_output=True, text=True, check=False)
     assert ran.returncode == 0, ran.stderr
     return json.loads(ran.stdout)
-
-
-def plain(mark: Mark) -> dict[str, Any]:
-    """A mark as the page has it, without what every mark has."""
-    fields = {name: getattr(mark, name) for name in type(mark).__slots__ if name not in NARROW}
-    names = {"stroke_width": "strokeWidth"}
-    return {"mark": type(mark).__name__.lower()} | {
-        names.get(name, name): value
-        for name, value in fields.items()
-        if names.get(name, name) not in DEFAULTS or value != DEFAULTS[names.get(name, name)]
-    }
-
-
-def differences(still: Picture, page: dict[str, Any]) -> list[Any]:
-    """Marks of which a text, a colour or a place differs; places by 1 px."""
-    assert (still.title, still.width, still.height) == (page["title"], page["width"], pytest.approx(page["height"]))
-    assert len(still.marks) == len(page["marks"])
-    both = [(plain(mark), dict(other)) for mark, other in zip(still.marks, page["marks"], strict=True)]
-    unlike: list[Any] = []
-    for mark, other in both:
-        other.pop("data", None)
-        drawn = {name: value for name, value in other.items() if name not in DEFAULTS or value != DEFAULTS[name]}
-        points, others = mark.pop("points", ()), drawn.pop("points", ())
-        same = mark.keys() == drawn.keys() and all(
-            drawn[name] == (pytest.approx(value, abs=1) if isinstance(value, float) else value)
-            for name, value in mark.items()
-        )
-        if not same or [list(point) for point in points] != [pytest.approx(point, abs=1) for point in others]:
-            unlike.append((mark, drawn))
-    return unlike
-
-
-@needs_node
-@pytest.mark.parametrize("width", [560, 960])
-@pytest.mark.parametrize(("scene", "language"), paired(list(SCENES), ["en", *catalogue.LANGUAGES]))
-def test_page_draws_the_marks_of_the_still(
-    scenes: dict[str, Any], scene: str, language: str, width: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv(catalogue.VARIABLE, language)
-    history, words = scenes[scene][0], picture_words()
-    steps = sorted({0, 1, history.peak, history.steps // 2, history.steps - 1, *(r.step for r in history.refusals)})
-    layers = f"[planeGround(layout), ...{json.dumps(steps)}.map((step) => planeMoment(layout, step))]"
-    program = f"((layout) => {layers})(planeLayout(history, {width}))"
-
-    ground, *moments = asked(tmp_path, memory_data(history, None, words), program, language)
-
-    for step, moment in zip(steps, moments, strict=True):
-        still = memory_plane(history, width, step, words=words)
-        page = {**ground, "title": still.title, "marks": [*ground["marks"], *moment["marks"]]}
-        assert [] == differences(still, page)
-
-
-@needs_node
-@pytest.mark.parametrize("width", [480, 960])
-@pytest.mark.parametrize(("scene", "language"), paired(list(SCENES), ["en", *catalogue.LANGUAGES]))
-def test_page_stacks_and_divides_as_the_stills_do(
-    scenes: dict[str, Any], scene: str, language: str, width: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv(catalogue.VARIABLE, language)
-    history, words = scenes[scene][0], picture_words()
-    steps = sorted({0, 1, history.peak, history.steps // 2, history.steps - 1})
-    boxes = f"{json.dumps(steps)}.map((step) => treemapMoment(treemapLayout(history, {width}), step))"
-    pictures = f"[stackGround(stackLayout(history, {width})), ...{boxes}]"
-
-    stack, *treemaps = asked(tmp_path, memory_data(history, None, words), pictures, language)
-
-    assert [] == differences(memory_stack(history, width, words=words), stack)
-    for step, page in zip(steps, treemaps, strict=True):
-        assert [] == differences(treemap(history, width, step, words), page)
 
 
 @needs_node

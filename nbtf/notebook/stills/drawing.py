@@ -39,11 +39,11 @@ _LOADED = local()
 
 
 def drawn(name: str, *inputs: object) -> Picture:
-    """Returns a picture in the environment's language; without a JavaScript engine, one that says what to install.
+    """Returns a picture in the environment's language; without a JavaScript engine, a note on what to install.
 
     Args:
       name: name of the picture in `static/stills.js`.
-      inputs: inputs of the function that is listed there, as values that JSON can represent.
+      *inputs: inputs of the function that is listed there, as values that JSON can represent.
     """
     try:
         return picture_from(answer(name, *inputs))

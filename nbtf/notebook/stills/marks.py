@@ -154,12 +154,11 @@ def _marks_from(drawn: Iterable[Mapping[str, Any]]) -> Iterator[Mark]:
 
 
 def _mark_from(drawn: Mapping[str, Any]) -> Mark:
-    kind = _KINDS[drawn["mark"]]
     fields = {_NAMES.get(name, name): value for name, value in drawn.items() if name not in ("mark", "data")}
     for name in ("points", "sides"):
         if name in fields:
             fields[name] = tuple([tuple(numbers) for numbers in fields[name]])
-    return kind(**fields)
+    return _KINDS[drawn["mark"]](**fields)
 
 
 def framed(width: float, height: float, title: str, marks: Iterable[Mark]) -> Picture:

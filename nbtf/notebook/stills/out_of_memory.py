@@ -43,8 +43,8 @@ def out_of_memory(
         raise ValueError(f"No request for memory of {history.short_name} failed.")
     words, event = picture_words(), history.refusals[-1].event
     hints = hints_of(history, history.refusals[-1], fits, words, is_late)
-    asked = filled(words["asked"], size=shortage_of(event).sizes["asked"])
-    answer = hints.answer or f"{words['outOfMemory']}: {asked}"
+    request = filled(words["asked"], size=shortage_of(event).sizes["asked"])
+    answer = hints.answer or f"{words['outOfMemory']}: {request}"
     explanation = {
         "answer": answer,
         "request": request_in_words(event) + shortage_in_words(event, words),

@@ -34,7 +34,7 @@ def test_a_picture_has_the_language_of_its_moment(monkeypatch: pytest.MonkeyPatc
         assert catalogue.words("deviceMap")["title"] in {text.words for text in texts_of(device_map(FACTS).marks)}
 
 
-def test_without_an_engine_a_picture_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_an_engine_a_picture_is_a_note_on_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "quickjs", None)
 
     with ThreadPoolExecutor(1) as thread:  # a thread that has not loaded the program

@@ -319,16 +319,18 @@ class HostKernel:
         lowered = dict(zip(self._arguments, host_args, strict=False)) | host_kwargs
         names = dict.fromkeys([*self._written, *self._outputs])  # lists of outputs have no alias in their schema
         written = [name for name in names if by_name.get(name) is not None]
-        given = {name: by_name[name] for name in written if name in self._outputs}
-        copies = self._shared_storages.resizable([*by_name.values()], [*given.values()])
+        destinations = {name: by_name[name] for name in written if name in self._outputs}
+        copies = self._shared_storages.resizable([*by_name.values()], [*destinations.values()])
         lowered = {name: self._shared_storages.replaced(by_name[name], host, copies) for name, host in lowered.items()}
-        on_meta = {name: _of_each(partial(self._empty_like, machine.meta), output) for name, output in given.items()}
+        on_meta = {
+            name: _of_each(partial(self._empty_like, machine.meta), output) for name, output in destinations.items()
+        }
         on_host = {
             name: _of_each(lambda output: copies.get(id(output), self._empty_like(machine.cpu, output)), output)
-            for name, output in given.items()
+            for name, output in destinations.items()
         }
-        read = {name: lowered[name].clone() for name in written if name not in given}  # such as running means
-        grants = self._requests.take_written(lowered, on_meta, [*given.values()], number)
+        read = {name: lowered[name].clone() for name in written if name not in destinations}  # such as running means
+        grants = self._requests.take_written(lowered, on_meta, [*destinations.values()], number)
         outputs = read | on_host
         with machine.generators[number].drawing() if self._is_random else _NOTHING:
             try:

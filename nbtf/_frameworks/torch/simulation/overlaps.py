@@ -61,8 +61,8 @@ class SharedStorages:
         """
         lists = [value for value in args if value.__class__ is list or value.__class__ is tuple]
         listed = [*self._on_devices(lists)] if lists else []
-        others = [value for value in args if value.__class__ is not list and value.__class__ is not tuple]
-        tensors = [*self._on_devices((*others, *kwargs.values()))]
+        tensor_args = [value for value in args if value.__class__ is not list and value.__class__ is not tuple]
+        tensors = [*self._on_devices((*tensor_args, *kwargs.values()))]
         if not _overlap(tensors, listed):
             return host_args, host_kwargs
         lowered = self._joined([*listed, *tensors], self._storage_below)

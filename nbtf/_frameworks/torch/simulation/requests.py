@@ -19,10 +19,10 @@ _REMEMBERED = 1024
 """Most cached calls of one op: a loop over ever new shapes must not fill the memory."""
 
 
-def paired(tensors: Any, others: Any) -> list[tuple[Any, Any]]:
+def paired(tensors: Any, results: Any) -> list[tuple[Any, Any]]:
     """Returns the pairs of two lists of tensors, or of two tensors."""
     is_list = tensors.__class__ is list or tensors.__class__ is tuple
-    return [*zip(tensors, others, strict=True)] if is_list else [(tensors, others)]
+    return [*zip(tensors, results, strict=True)] if is_list else [(tensors, results)]
 
 
 def has_room(output: Any, result: Any) -> bool:
@@ -59,14 +59,14 @@ class Requests:
         return self._granted(requests, number)
 
     def take_written(
-        self, kwargs: Mapping[str, Any], outputs: Mapping[str, Any], given: Sequence[Any], number: int
+        self, kwargs: Mapping[str, Any], outputs: Mapping[str, Any], destinations: Sequence[Any], number: int
     ) -> list[Any]:
         """Allocates memory for those outputs whose own memory is too small for the results.
 
         Args:
           kwargs: the lowered arguments of the op, by name.
           outputs: empty outputs without values, by name; each a tensor or a list.
-          given: the device's outputs, each a tensor or a list, in the same order.
+          destinations: the device's outputs, each a tensor or a list, in the same order.
           number: number of the device.
         """
         try:
@@ -74,7 +74,9 @@ class Requests:
         except Exception:
             return []
         pairs = [
-            pair for tensors, others in zip(given, outputs.values(), strict=True) for pair in paired(tensors, others)
+            pair
+            for tensors, results in zip(destinations, outputs.values(), strict=True)
+            for pair in paired(tensors, results)
         ]
         return self._granted(
             [self._request(output) for tensor, output in pairs if not has_room(tensor, output)], number

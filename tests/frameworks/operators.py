@@ -375,7 +375,7 @@ def _smaller_output(made: Any, first: Any) -> Any:
     if isinstance(first, torch.Tensor) and isinstance(made, torch.Tensor):
         is_large = first.is_contiguous() and 1 < made.numel() <= first.numel()
         if is_large and first.dtype == made.dtype:
-            return first.as_strided((1,), (1,), first.storage_offset())
+            return first.detach().as_strided((1,), (1,), first.storage_offset())
     return torch.zeros_like(made) if isinstance(made, torch.Tensor) else made
 
 

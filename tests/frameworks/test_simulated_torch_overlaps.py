@@ -172,3 +172,14 @@ def test_a_rejected_output_leaves_no_memory_allocated() -> None:
             torch.cat([x[:2], x[2:4]], out=x[:3])
 
     assert before == torch.cuda.memory_allocated(1)
+
+
+@pytest.mark.filterwarnings("ignore:An output with one or more elements was resized")
+def test_an_output_of_the_right_shape_keeps_its_strides_if_another_output_is_resized() -> None:
+    results: list[tuple[Any, ...]] = []
+    for device in ("cpu", "cuda"):
+        inverse, wrong = torch.zeros(3, 3, device=device), torch.zeros(2, dtype=torch.int32, device=device)
+        torch.linalg.inv_ex(2 * torch.eye(3, device=device), out=(inverse, wrong))
+        results.append((inverse.tolist(), inverse.stride(), wrong.shape))
+
+    assert results[0] == results[1]

@@ -348,7 +348,8 @@ class HostKernel:
             self._set(tensor, placed.untyped_storage(), 0, placed.size(), placed.stride())
         for tensor, host in pairs:
             if not any([tensor is each for each, _ in larger]):
-                self._reshape(tensor, host)
+                if tensor.size() != host.size():
+                    self._reshape(tensor, host)
                 machine.lower(tensor, []).copy_(host)
         returned = [by_name[name] for name in self.returned if name is not None]
         if not returned:

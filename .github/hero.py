@@ -16,12 +16,11 @@ sys.path.insert(0, str(ROOT))
 
 import nbtf as tf  # noqa: E402
 from nbtf.notebook.stills.device_facts import MapFacts, map_facts  # noqa: E402
-from nbtf.notebook.stills.device_rooms import main_op  # noqa: E402
-from nbtf.notebook.stills.lanes import bytes_in_words  # noqa: E402
 from nbtf.notebook.stills.marks import Line, Mark, Picture, Rectangle, Text  # noqa: E402
 from nbtf.notebook.stills.marks import Path as Shape  # noqa: E402
 from nbtf.notebook.stills.memory_bands import GROUPS, OF_GROUP  # noqa: E402
 from nbtf.notebook.stills.memory_history import MemoryHistory  # noqa: E402
+from nbtf.notebook.stills.quantities import bytes_in_words  # noqa: E402
 from nbtf.notebook.stills.svg import to_svg  # noqa: E402
 
 PICTURE = Path(__file__).with_name("hero.svg")
@@ -123,13 +122,12 @@ def _map(facts: MapFacts) -> Iterator[Mark]:
     yield Rectangle(LEFT, 48, RIGHT - LEFT, 46, "tint", "hair2", radius=5)
     yield Rectangle(LEFT, 48, 6, 46, "cpy", radius=2)
     yield Text(LEFT + 24, 78, "CPU:0", size=20, weight=650)
-    (fed,) = {facts.of_host(card.name, upward=False).nbytes for card in facts.cards}
+    (fed,) = {flow.nbytes for flow in facts.flows if flow.source == "CPU:0"}
     yield Text(RIGHT - 20, 78, f"{bytes_in_words(fed)} to each", "soft", 17, anchor="end")
     room, gap = 178.0, (RIGHT - LEFT - 4 * 178.0) / 3
     for number, card in enumerate(facts.cards):
-        x, op = LEFT + number * (room + gap), main_op(card)
+        x, op = LEFT + number * (room + gap), card.refused or card.ops[0]
         yield _arrow(x + room * 0.66, 94, 150)
-        assert op is not None
         asked = op.reason.kind != "soft placement"
         yield Rectangle(x + 1, 151, room - 2, 116, "paper", "hair2" if asked else "hot", 2, 8)
         yield Text(x + 18, 181, card.name, size=18, weight=650)

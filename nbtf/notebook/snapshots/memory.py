@@ -18,7 +18,7 @@ from nbtf.notebook.snapshots.history import DeviceHistory, Window
 from nbtf.notebook.snapshots.naming import Naming
 from nbtf.notebook.snapshots.overview import overview_of
 from nbtf.notebook.stills.memory_bands import Words
-from nbtf.notebook.views.page_data import packed
+from nbtf.notebook.stills.timeline_data import packed
 
 MOST_FRAMES = 300_000
 """Frames of all stacks together that a page contains; of more, the outermost of deep stacks are only counted."""

@@ -10,7 +10,7 @@ import numpy as np
 from nbtf._snapshots.lifetimes import Integers
 from nbtf.notebook.snapshots.grouping import Grouping
 from nbtf.notebook.snapshots.history import DeviceHistory, Window
-from nbtf.notebook.views.page_data import packed
+from nbtf.notebook.stills.timeline_data import packed
 
 COLUMNS = 960
 """Columns of an overview: one for each px of a usual page."""

@@ -1,4 +1,4 @@
-// Reads the columns of numbers that Python packs (see views/page_data.py).
+// Reads the columns of numbers that Python packs (see stills/timeline_data.py).
 
 // The numbers of a column as an array of the type `Numbers`.
 export function decoded(packed, Numbers) {

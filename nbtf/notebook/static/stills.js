@@ -6,6 +6,7 @@ import { mapPicture } from "./map_picture.js";
 import { chunksStill, planeStill, stackStill, treemapStill } from "./memory_stills.js";
 import { refusalStill } from "./refusal_still.js";
 import { snapshotStill } from "./snapshot_still.js";
+import { timelineStill } from "./timeline_still.js";
 import { squarified } from "./treemap_picture.js";
 import { useWords } from "./words.js";
 
@@ -20,6 +21,7 @@ const STILLS = {
   refusal: refusalStill,
   snapshot: snapshotStill,
   squarified,
+  timeline: timelineStill,
 };
 
 // A picture as JSON. `inputs` is a list of the picture's inputs as JSON.

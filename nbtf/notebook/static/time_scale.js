@@ -1,4 +1,4 @@
-// Maps times to px, measures how busy each column of pixels was, and formats durations and sizes. Counterpart of stills/stacks.py.
+// Maps times to px, measures how busy each column of pixels was, and formats durations and sizes.
 
 import { grouped } from "./words.js";
 

@@ -1,4 +1,4 @@
-// Draws a window of a recording's timeline: where the time went, and which device waited. Counterpart of stills/timeline.py.
+// Draws a window of a recording's timeline: where the time went, and which device waited.
 
 import { flowed } from "./flow.js";
 import { shortInCluster } from "./map_flows.js";
@@ -9,12 +9,14 @@ import { copyMarks, copySentence, densityWidth, groupMarks, laneIn, opMarks } fr
 import { groupRowMarks, meanMarks } from "./timeline_groups.js";
 import { BUSY_TOKENS, COPY_TOKEN, addGroup, groupsOf } from "./timeline_index.js";
 import { copyShare, factOf, opShare, toWhole } from "./timeline_scene.js";
+import { SHEET } from "./timeline_sizes.js";
 import { shareOf } from "./timeline_sums.js";
 import { fill, grouped } from "./words.js";
 
 const MOST_SHOWN_COLUMNS = 16000; // of all lanes in sight, at the resolution of most screens
 const COMPACT = { height: 22, below: 8 };
 const LEAST_WIDTH = 256;
+const TRACE_CAUSES = { variables: "traceVariables", replica: "traceReplica", failure: "traceFailure" }; // traces that no argument caused
 const OVERVIEWS = new WeakMap(); // scene -> {key, marks}: the overview changes only with the width and the search
 
 // The picture of what lies between `from` and `to`, in seconds, with the positions of its parts (see `parts`).
@@ -22,14 +24,14 @@ const OVERVIEWS = new WeakMap(); // scene -> {key, marks}: the overview changes 
 // search: everything else is dimmed. `rows` are the devices and groups in sight (see rowsOf), if there are so many devices that
 // they scroll; the default are the first devices, as in a still picture. `fine` draws more columns than that has.
 export function timeline(scene, { from, to, chosen, found, rows: scrolled, fine }, width, words) {
-  const sheet = { scene, found, words, scrolled, most: fine ? MOST_SHOWN_COLUMNS : TIMELINE.mostColumns, width: Math.max(width, LEAST_WIDTH), marks: [], y: 0, dense: 0, chosen: chosen || scene.longest };
-  sheet.right = sheet.width - TIMELINE.margin;
+  const sheet = { scene, found, words, scrolled, most: fine ? MOST_SHOWN_COLUMNS : SHEET.mostColumns, width: Math.max(width, LEAST_WIDTH), marks: [], y: 0, dense: 0, chosen: chosen || scene.longest };
+  sheet.right = sheet.width - SHEET.margin;
   sheet.clock = words[scene.clock];
   const window = { from, to };
-  sheet.drawn = scrolled ? scrolled.map(({ lane, group, isOpen }) => (group === undefined ? scene.lanes[lane] : { ...scene.groups[group], isOpen })) : scene.lanes.slice(0, TIMELINE.mostLanes);
+  sheet.drawn = scrolled ? scrolled.map(({ lane, group, isOpen }) => (group === undefined ? scene.lanes[lane] : { ...scene.groups[group], isOpen })) : scene.lanes.slice(0, TIMELINE.mostUngrouped);
   sheet.labels = sheet.drawn.map((row) => (row.isGroup ? groupLabels(sheet, row) : laneLabels(sheet, laneIn(scene, row, window), window)));
   const texts = [...sheet.labels.flat(), ...overviewLabels(sheet)];
-  const begin = Math.max(TIMELINE.labels, ...texts.map((label) => TIMELINE.margin + widthOfText(label) + 12));
+  const begin = Math.max(SHEET.labels, ...texts.map((label) => SHEET.margin + widthOfText(label) + 12));
   sheet.whole = timeScale(begin, sheet.right, 0, scene.seconds);
   sheet.scale = timeScale(begin, sheet.right, from, to);
   addHead(sheet);
@@ -37,7 +39,7 @@ export function timeline(scene, { from, to, chosen, found, rows: scrolled, fine 
   const rows = addBody(sheet);
   const foot = sheet.y;
   addFoot(sheet);
-  const height = Math.round(sheet.y + TIMELINE.margin);
+  const height = Math.round(sheet.y + SHEET.margin);
   const frame = rectangle(0.5, 0.5, sheet.width - 1, height - 1, "", { stroke: "hair", radius: 8 });
   const parts = { overview, rows, lanes: rows.filter((row) => !row.isGroup), scale: sheet.scale, whole: sheet.whole, dense: sheet.dense, foot: [foot, height - foot] };
   return { width: sheet.width, height, title: aboutScene(sheet), marks: [frame, ...sheet.marks], parts };
@@ -52,11 +54,11 @@ function aboutScene({ scene, words, clock, labels, drawn }) {
 
 function addHead(sheet) {
   const { scene, words, right, marks } = sheet;
-  const title = text(TIMELINE.margin, 28, words.title, { size: 15, weight: 650 });
+  const title = text(SHEET.margin, 28, words.title, { size: 15, weight: 650 });
   const begin = title.x + widthOfText(title) + 12;
   const state = text(begin + 17, 27, words.ended, { fill: "soft", size: 11, weight: 600 });
-  const pill = rectangle(begin, 14, widthOfText(state) + 25, 18, "", { stroke: "line", radius: 9 });
-  marks.push(title, pill, rectangle(begin + 7, 20, 6, 6, "line", { radius: 3 }), state);
+  const pill = rectangle(begin, 14, widthOfText(state) + 25, 18, "", { stroke: "line", radius: 9, isTag: true });
+  marks.push(title, pill, rectangle(begin + 7, 20, 6, 6, "line", { radius: 3, isTag: true }), state);
   sheet.y = 28;
   const keys = scene.keys.map(([name, token]) => [token, words[name]]);
   if (scene.copies.start.length) keys.push(["cpyf", words.copy]);
@@ -64,11 +66,11 @@ function addHead(sheet) {
   const honestX = begin + widthOfText(state) + 37;
   const needed = keys.reduce((sum, [, name]) => sum + 29 + widthOf(name, 11), 0) - 14;
   const fits = honestX + widthOf(honest, 12) <= right;
-  if (fits) marks.push(text(honestX, 27, honest, { fill: "soft" }));
+  if (fits) marks.push(text(honestX, 27, honest, { fill: "soft", required: true }));
   if (honestX + widthOf(honest, 12) + 20 + needed <= right) return addKeys(sheet, right - needed, keys);
-  if (!fits) addFlow(sheet, [text(0, 0, honest, { fill: "soft" })]);
+  if (!fits) addFlow(sheet, [text(0, 0, honest, { fill: "soft", required: true })]);
   sheet.y += 20;
-  addKeys(sheet, TIMELINE.margin, keys);
+  addKeys(sheet, SHEET.margin, keys);
 }
 
 function addKeys(sheet, begin, keys) {
@@ -77,7 +79,7 @@ function addKeys(sheet, begin, keys) {
     const label = () => text(x + 15, sheet.y - 1, name, { fill: "soft", size: 11 });
     if (x + 15 + widthOfText(label()) > sheet.right + 0.5) {
       sheet.y += 18;
-      x = TIMELINE.margin;
+      x = SHEET.margin;
     }
     const edge = { stroke: token === "cpyf" ? "cpy" : "", strokeWidth: 0.8, radius: 2 };
     sheet.marks.push(rectangle(x, sheet.y - 10, 10, 10, token, edge), label());
@@ -89,21 +91,21 @@ function addKeys(sheet, begin, keys) {
 
 function overviewLabels({ scene, words, clock }) {
   const span = fill(words.span, { seconds: durationWords(scene.seconds), clock });
-  return [text(TIMELINE.margin, 0, words.whole, { fill: "soft", size: 11 }), text(TIMELINE.margin, 0, span, { size: 11, weight: 600 })];
+  return [text(SHEET.margin, 0, words.whole, { fill: "soft", size: 11 }), text(SHEET.margin, 0, span, { size: 11, weight: 600 })];
 }
 
 function addOverview(sheet) {
   const { whole, marks, scene, found } = sheet;
   const top = sheet.y + 18;
-  marks.push(rectangle(whole.begin, top, whole.width, TIMELINE.overview, "tint", { radius: 4 }));
+  marks.push(rectangle(whole.begin, top, whole.width, SHEET.overview, "tint", { radius: 4 }));
   const key = `${whole.begin} ${whole.end} ${top}`;
   const kept = OVERVIEWS.get(scene);
   if (kept?.key !== key || kept.found !== found) OVERVIEWS.set(scene, { key, found, marks: overviewMarks(sheet, top) });
   marks.push(...OVERVIEWS.get(scene).marks);
   const [first, second] = overviewLabels(sheet);
   marks.push({ ...first, y: top + 19 }, { ...second, y: top + 34 });
-  sheet.y = top + TIMELINE.overview;
-  return { y: top, height: TIMELINE.overview };
+  sheet.y = top + SHEET.overview;
+  return { y: top, height: SHEET.overview };
 }
 
 function overviewMarks({ scene, whole, found, scrolled }, top) {
@@ -115,16 +117,16 @@ function overviewMarks({ scene, whole, found, scrolled }, top) {
 // The GPUs on average, the hosts if there are none: more lanes than px have no row each.
 function overviewMean(scene, whole, top) {
   const cards = scene.lanes.filter((lane) => !lane.host && !lane.program);
-  const place = { y: top + 4, height: TIMELINE.overview - 8, step: 1 };
+  const place = { y: top + 4, height: SHEET.overview - 8, step: 1 };
   return meanMarks(scene, cards.length ? cards : scene.lanes, whole, place, scene.mean && [scene.mean]);
 }
 
 function busyMarks(scene, whole, top) {
-  const drawn = scene.lanes.slice(0, TIMELINE.mostLanes);
+  const drawn = scene.lanes.slice(0, TIMELINE.mostUngrouped);
   const cards = drawn.filter((lane) => !lane.host);
   const rows = cards.length ? cards : drawn;
-  const step = Math.max(2, densityWidth(scene, scene.lanes, whole, TIMELINE.mostColumns));
-  const height = (TIMELINE.overview - 8) / Math.max(rows.length, 1);
+  const step = Math.max(2, densityWidth(scene, scene.lanes, whole, SHEET.mostColumns));
+  const height = (SHEET.overview - 8) / Math.max(rows.length, 1);
   return rows.flatMap((lane, number) => {
     const busy = stack(whole, top + 4 + number * height, Math.max(height - 1, 1), step, BUSY_TOKENS);
     for (const group of groupsOf(scene, lane)) addGroup(scene, busy, group, [0, group.ops.length]);
@@ -143,7 +145,7 @@ function addBody(sheet) {
   const compact = Boolean(sheet.scrolled);
   const seen = (compact ? sheet.drawn : scene.lanes).map((row) => (row.isGroup ? row : laneIn(scene, row, scale)));
   const rows = seen.slice(0, sheet.drawn.length).map((row) => {
-    const [height, below] = compact ? [COMPACT.height, COMPACT.below] : row.host ? [TIMELINE.host, TIMELINE.belowHost] : [TIMELINE.lane, TIMELINE.belowLane];
+    const [height, below] = compact ? [COMPACT.height, COMPACT.below] : row.host ? [SHEET.host, SHEET.belowHost] : [SHEET.lane, SHEET.belowLane];
     const placed = { ...row, y, height };
     y += height + below;
     return placed;
@@ -183,7 +185,7 @@ function matchMarks({ found, scale, words }, lanes, step) {
 function addTraces(sheet) {
   const { scene, scale, right, words, marks } = sheet;
   const traces = scene.traces.filter(([start]) => start >= scale.from && start <= scale.to);
-  if (scene.traces.length) sheet.y += TIMELINE.traces;
+  if (scene.traces.length) sheet.y += SHEET.traces;
   let end = 0;
   traces.forEach((trace, number) => {
     const [x, y] = [scale.at(trace[0]), sheet.y];
@@ -208,26 +210,34 @@ function traceSentence(trace, words) {
   const [, , cause, differences] = trace;
   if (cause === "first") return name;
   const reasons = differences.map(([argument, now, before]) => fill(words.traceReason, { argument, now, before }));
-  return fill(words.traceSentence, { name, why: reasons.length ? reasons.join(", ") : words[TIMELINE.causes[cause]] });
+  return fill(words.traceSentence, { name, why: reasons.length ? reasons.join(", ") : words[TRACE_CAUSES[cause]] });
 }
 
 function laneLabels({ scene, words, scrolled }, lane, window) {
-  const name = (label) => text(TIMELINE.margin, 0, label, { size: scrolled ? 12 : 13, weight: 650 });
+  const name = (label) => text(SHEET.margin, 0, label, { size: scrolled ? 12 : 13, weight: 650 });
   if (lane.host) return [name(`${lane.name} ${words.host}`)];
-  const soft = (label) => text(TIMELINE.margin, 0, label, { fill: "soft", size: 11 });
+  const soft = (label) => text(SHEET.margin, 0, label, { fill: "soft", size: 11 });
   if (scene.clock === "hostTime") {
     const percent = opShare(scene, lane, window) || (lane.first < lane.last ? "< 1" : 0);
     const said = [fill(words[lane.program ? "calls" : "ops"], { percent }), clockOf(scene, lane, words)];
     return [name(shortInCluster(lane.name)), ...(scrolled ? [said.join(", ")] : said).map(soft)];
   }
-  const ops = fill(words.ops, { percent: opShare(scene, lane, window) });
-  const copies = fill(words.copies, { percent: copyShare(scene, lane.copies, window) });
+  const [opPercent, copyPercent] = sharesOf(scene, lane, window);
+  const ops = fill(words.ops, { percent: opPercent });
+  const copies = fill(words.copies, { percent: copyPercent });
   return [name(shortInCluster(lane.name)), ...(scrolled ? [`${ops}, ${copies}`] : [ops, copies]).map(soft)];
 }
 
+// The percentages of a window that a lane's ops and copies take.
+function sharesOf(scene, lane, window) {
+  const isWhole = window.from <= 0 && window.to >= scene.seconds;
+  const exact = isWhole && scene.shares?.[lane.number]; // sums of a long recording do not tell whether copies overlap
+  return exact || [opShare(scene, lane, window), copyShare(scene, lane.copies, window)];
+}
+
 function groupLabels({ words }, { name, lanes, isOpen }) {
-  const title = text(TIMELINE.margin, 0, `${isOpen ? "▾" : "▸"} ${name || words.here}`, { size: 12, weight: 650 });
-  return [title, text(TIMELINE.margin, 0, fill(words.members, { n: lanes.length }), { fill: "soft", size: 11 })];
+  const title = text(SHEET.margin, 0, `${isOpen ? "▾" : "▸"} ${name || words.here}`, { size: 12, weight: 650 });
+  return [title, text(SHEET.margin, 0, fill(words.members, { n: lanes.length }), { fill: "soft", size: 11 })];
 }
 
 // Whether the times of a lane are modelled or measured, in words. On the clock of the host, only the program's are measured.
@@ -244,7 +254,7 @@ function addAxis({ scale, right, marks }, top, bottom) {
     const x = scale.at(number * step);
     const words = number ? durationWords(number * step) : "0";
     const half = widthOf(words, 11) / 2;
-    const label = text(Math.max(scale.begin, Math.min(x, right - half) - half), top - 9, words, { fill: "soft", size: 11 });
+    const label = text(Math.max(scale.begin, Math.min(x, right - half) - half), top - 9, words, { fill: "soft", size: 11, fixed: true });
     marks.push(line(x, top - 4, x, bottom));
     if (label.x < end) continue;
     marks.push(label);
@@ -296,18 +306,18 @@ function addExchanges({ scene, scale, words, marks }, lanes) {
 
 function addFoot(sheet) {
   const { scene, chosen, marks } = sheet;
-  marks.push(line(TIMELINE.margin, sheet.y + 6, sheet.right, sheet.y + 6));
+  marks.push(line(SHEET.margin, sheet.y + 6, sheet.right, sheet.y + 6));
   sheet.y += 8;
   const retraces = scene.traces.filter(([, , cause]) => cause !== "first");
-  if (retraces.length) addFlow(sheet, retraces.slice(0, TIMELINE.mostReasons).map((trace) => text(0, 0, traceSentence(trace, sheet.words))));
-  if (retraces.length > TIMELINE.mostReasons) addFlow(sheet, [text(0, 0, fill(sheet.words.moreTraces, { n: retraces.length - TIMELINE.mostReasons }), { fill: "soft", size: 11 })]);
+  if (retraces.length) addFlow(sheet, retraces.slice(0, SHEET.mostReasons).map((trace) => text(0, 0, traceSentence(trace, sheet.words))));
+  if (retraces.length > SHEET.mostReasons) addFlow(sheet, [text(0, 0, fill(sheet.words.moreTraces, { n: retraces.length - SHEET.mostReasons }), { fill: "soft", size: 11 })]);
   if (chosen) {
     const top = sheet.y;
     for (const texts of detailTexts(sheet, chosen)) addFlow(sheet, texts, 30);
     const token = chosen.op === undefined ? "cpyf" : factOf(scene, chosen.op).token;
-    marks.push(rectangle(TIMELINE.margin, top + 8, 5, sheet.y - top - 4, token, { radius: 2 }));
+    marks.push(rectangle(SHEET.margin, top + 8, 5, sheet.y - top - 4, token, { radius: 2 }));
   }
-  addFlow(sheet, foldedTexts(sheet).map((said) => text(0, 0, said, { fill: "soft", size: 11 })), chosen ? 30 : TIMELINE.margin);
+  addFlow(sheet, foldedTexts(sheet).map((said) => text(0, 0, said, { fill: "soft", size: 11 })), chosen ? 30 : SHEET.margin);
 }
 
 function detailTexts({ scene, words }, chosen) {
@@ -315,11 +325,12 @@ function detailTexts({ scene, words }, chosen) {
   const fact = factOf(scene, chosen.op);
   const lane = scene.lanes.find(({ first, last }) => first <= chosen.op && chosen.op < last);
   const phase = fact.phase && (fact.layer ? fill(words.of, { phase: words[fact.phase], layer: fact.layer }) : words[fact.phase]);
-  const about = [lane.name, phase, fact.output, `${durationWords(scene.ops.seconds[chosen.op])} ${clockOf(scene, lane, words)}`].filter(Boolean);
+  const about = [lane.name, phase, fact.output].filter(Boolean).map((said) => text(0, 0, said));
+  const duration = text(0, 0, `${durationWords(scene.ops.seconds[chosen.op])} ${clockOf(scene, lane, words)}`, { required: true });
   const why = fact.why ? [text(0, 0, fill(words.why, { why: fact.why }))] : [];
   const code = scene.lines[fact.site];
   return [
-    [text(0, 0, fact.op, { size: 13, weight: 650, mono: true }), ...about.map((said) => text(0, 0, said))],
+    [text(0, 0, fact.op, { size: 13, weight: 650, mono: true }), ...about, duration],
     [...why, ...(code ? [text(0, 0, code, { fill: "soft", size: 11, mono: true })] : [])],
   ];
 }
@@ -337,11 +348,11 @@ function foldedTexts({ scene, words, scrolled }) {
     fill(words.folded, { constants, copies, ops }),
     unclocked ? fill(words.unclocked, { n: unclocked }) : "",
     scene.cut ? fill(words.cut, { n: grouped(scene.cut) }) : "",
-    !scrolled && scene.lanes.length > TIMELINE.mostLanes ? fill(words.more, { n: scene.lanes.length - TIMELINE.mostLanes }) : "",
+    !scrolled && scene.lanes.length > TIMELINE.mostUngrouped ? fill(words.more, { n: scene.lanes.length - TIMELINE.mostUngrouped }) : "",
   ].filter(Boolean);
 }
 
-function addFlow(sheet, texts, begin = TIMELINE.margin) {
+function addFlow(sheet, texts, begin = SHEET.margin) {
   const [marks, y] = flowed(texts, begin, sheet.right, sheet.y + 20);
   sheet.marks.push(...marks);
   sheet.y = y;

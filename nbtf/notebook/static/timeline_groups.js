@@ -1,6 +1,6 @@
 // How busy several devices were on average, as one row: all of them in the overview, or those of a group, such as a host.
 //
-// With many devices, a timeline has a row for each group (see views/lane_groups.py), and below it its devices if it is open.
+// With many devices, a timeline has a row for each group (see stills/lane_groups.py), and below it its devices if it is open.
 
 import { rectangle } from "./picture.js";
 import { stack } from "./time_scale.js";

@@ -1,11 +1,12 @@
-// Draws a device's time: blocks, copies, and groups of ops that belong together. Counterpart of stills/lanes.py.
+// Draws a device's time: blocks, copies, and groups of ops that belong together.
 
 import { shortInCluster } from "./map_flows.js";
-import { TIMELINE } from "./measures.js";
+import { FILLS, TIMELINE } from "./measures.js";
 import { fitted, line, path, rectangle, text, textOn, widthOf, widthOfText } from "./picture.js";
 import { columnWidth, durationWords, sizeWords, stack } from "./time_scale.js";
 import { BUSY_TOKENS, CLASSES, COPY_TOKEN, addGroup, byKey, classesOf, groupsOf, longestOfClass, rangeIn, search } from "./timeline_index.js";
 import { copiesIn, copyIsFolded, factOf, opIsFolded, opsIn } from "./timeline_scene.js";
+import { BLOCK } from "./timeline_sizes.js";
 import { shareOf } from "./timeline_sums.js";
 import { fill } from "./words.js";
 
@@ -18,8 +19,8 @@ export function laneIn(scene, lane, scale) {
 }
 
 function hasWidth(columns, number, scale) {
-  if (columns.seconds[number] * scale.rate < TIMELINE.ownBlock - 0.2) return false; // quick exit: true for most of many
-  return scale.at(columns.start[number] + columns.seconds[number]) - scale.at(columns.start[number]) >= TIMELINE.ownBlock;
+  if (columns.seconds[number] * scale.rate < BLOCK.own - 0.2) return false; // quick exit: true for most of many
+  return scale.at(columns.start[number] + columns.seconds[number]) - scale.at(columns.start[number]) >= BLOCK.own;
 }
 
 export function opHasBlock(scene, op, scale) {
@@ -66,7 +67,7 @@ export function opMarks(scene, lane, scale, step) {
   for (const group of groupsOf(scene, lane)) {
     const [first, last] = rangeIn(scene, group, scale);
     dense += group.folded ? 0 : last - first;
-    if (group.folded || group.longest * scale.rate < TIMELINE.ownBlock - 0.2) {
+    if (group.folded || group.longest * scale.rate < BLOCK.own - 0.2) {
       addGroup(scene, short, group, [first, last]);
       continue;
     }
@@ -84,12 +85,12 @@ function blockMarks(scene, op, lane, scale) {
   const { op: type, token, shape: whole } = factOf(scene, op);
   const [x, end] = [scale.inside(start[op]), scale.inside(start[op] + seconds[op])];
   const [width, middle] = [end - x, lane.y + lane.height / 2];
-  const title = width >= TIMELINE.titled ? `${type}, ${lane.name}: ${durationWords(seconds[op])}` : "";
+  const title = width >= BLOCK.titled ? `${type}, ${lane.name}: ${durationWords(seconds[op])}` : "";
   const edge = { stroke: width > 3 ? "paper" : "", strokeWidth: 0.8 };
   const block = rectangle(x, lane.y, width, lane.height, token, { ...edge, title, data: { op } });
-  const name = width >= TIMELINE.named ? fitted(type.split("::").at(-1), width - 8, 11, 600, true) : ""; // without its library
+  const name = width >= BLOCK.named ? fitted(type.split("::").at(-1), width - 8, 11, 600, true) : ""; // without its library
   if (!name) return [block];
-  const shape = width >= TIMELINE.shaped && lane.height >= TIMELINE.twoLines && widthOf(whole, 11, 400, true) <= width - 8 ? whole : "";
+  const shape = width >= BLOCK.shaped && lane.height >= BLOCK.twoLines && widthOf(whole, 11, 400, true) <= width - 8 ? whole : "";
   const ink = { fill: textOn(token), size: 11, mono: true };
   const label = text(x + 4, middle + (shape ? -3 : 4), name, { ...ink, weight: 600 });
   return shape ? [block, label, text(x + 4, middle + 12, shape, ink)] : [block, label];
@@ -98,19 +99,20 @@ function blockMarks(scene, op, lane, scale) {
 // A line below each group of ops, with its name if it fits: a phase, or a line of the program.
 export function groupMarks(scene, lane, scale, words) {
   const below = lane.y + lane.height;
-  return spansOf(scene, lane, scale).flatMap(({ start, end, following, fact }) => {
+  return spansOf(scene, lane, scale).flatMap(({ start, end, following, phase, line: code }) => {
     const [x, stop] = [scale.inside(start), scale.inside(end)];
     if (stop - x < 5) return [];
     const room = (following === null ? scale.end + 8 : scale.inside(following)) - x - 8;
-    const name = scene.byPhase ? words[fact.phase] : room >= TIMELINE.shaped ? fitted(scene.lines[fact.site], room, 11) : "";
-    const under = rectangle(x, below + 2, stop - x, 3, scene.byPhase ? fact.token : "line", { radius: 1.5 });
-    const label = text(x, below + 16, name, { fill: "soft", size: 11, halo: true });
+    const name = scene.byPhase ? words[phase] : room >= BLOCK.shaped ? fitted(code, room, 11) : "";
+    const under = rectangle(x, below + 2, stop - x, 3, scene.byPhase ? FILLS.ofPhase[phase] : "line", { radius: 1.5 });
+    const label = text(x, below + 16, name, { fill: "soft", size: 11, halo: true, fixed: true });
     return name && widthOfText(label) <= room ? [under, label] : [under];
   });
 }
 
 // The groups that overlap a window and are long enough to be drawn, each with the start of the next one.
 function spansOf(scene, lane, scale) {
+  if (scene.spans) return longSpansOf(scene, lane, scale);
   const whole = scene.lanes[lane.number];
   whole.spans ??= allSpans(scene, whole);
   const { start, end, following, first, bySize } = whole.spans;
@@ -123,8 +125,16 @@ function spansOf(scene, lane, scale) {
   }
   return seen.sort((a, b) => a - b).map((span) => {
     const next = following[span];
-    return { start: start[span], end: end[span], following: next > scale.to || next < 0 ? null : next, fact: factOf(scene, first[span]) };
+    const { phase, site } = factOf(scene, first[span]);
+    return { start: start[span], end: end[span], following: next > scale.to || next < 0 ? null : next, phase, line: scene.lines[site] };
   });
+}
+
+// Those of a long recording, whose ops are not all here (see stills/long_timeline.py).
+function longSpansOf({ spans }, lane, scale) {
+  return spans
+    .filter(([number, start, end]) => number === lane.number && start <= scale.to && end >= scale.from)
+    .map(([, start, end, following, phase, code]) => ({ start, end, following, phase, line: code }));
 }
 
 // All groups of a lane in order of time, as columns, and their numbers by size: there may be as many as a million ops.
@@ -197,7 +207,7 @@ export function copySentence(scene, copy) {
 
 function boxMarks(scene, copy, lane, scale, words) {
   const { x, end } = sidesOf(scene, copy, scale);
-  const title = end - x >= TIMELINE.titled ? copySentence(scene, copy) : "";
+  const title = end - x >= BLOCK.titled ? copySentence(scene, copy) : "";
   const edge = { stroke: "cpy", strokeWidth: 0.8, radius: 2 };
   const box = rectangle(x, lane.y, end - x, lane.height, "cpyf", { ...edge, title, data: { copy } });
   if (lane.host) return [box];

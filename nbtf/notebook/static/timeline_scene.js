@@ -1,4 +1,4 @@
-// What ran in a scene, and which part of it lies in a window, as columns of numbers packed by Python (see views/page_data.py).
+// What ran in a scene, and which part of it lies in a window, as columns of numbers packed by Python (see stills/timeline_data.py).
 
 import { isHostName, shortInCluster } from "./map_flows.js";
 import { FACTS } from "./measures.js";

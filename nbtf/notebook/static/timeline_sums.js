@@ -1,6 +1,6 @@
 // The part of a long recording without rows of its own: columns with the load of each lane, converted into pieces of a scene.
 //
-// Python computes the sums (see views/long_timeline.py). Such a piece is as long as its column, and busy for a share of it.
+// Python computes the sums (see stills/long_timeline.py). Such a piece is as long as its column, and busy for a share of it.
 
 // The ops and copies of a scene, rows and sums, in order: {ops: {start, seconds, fact, share}, copies: {..., share}, counts, facts}.
 export function withSums(data, ops, copies, decoded) {

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
 from nbtf.notebook.stills.glyphs import width_of
@@ -164,23 +164,6 @@ def _mark_from(drawn: Mapping[str, Any]) -> Mark:
 def framed(width: float, height: float, title: str, marks: Iterable[Mark]) -> Picture:
     """Returns a picture with a frame around its marks."""
     return Picture(width, height, title, (Rectangle(0.5, 0.5, width - 1, height - 1, stroke="hair", radius=8), *marks))
-
-
-def lowered(marks: Iterable[Mark], by: float) -> list[Mark]:
-    """Returns marks that many px further down."""
-    return [_lowered(mark, by) for mark in marks]
-
-
-def _lowered(mark: Mark, by: float) -> Mark:
-    if isinstance(mark, Group):
-        return replace(mark, marks=tuple(lowered(mark.marks, by)))
-    if isinstance(mark, Line):
-        return replace(mark, y1=mark.y1 + by, y2=mark.y2 + by)
-    if isinstance(mark, Path):
-        return replace(mark, points=tuple((x, y + by) for x, y in mark.points))
-    if isinstance(mark, Boxes):
-        return replace(mark, sides=tuple((x, y + by, width, height) for x, y, width, height in mark.sides))
-    return replace(mark, y=mark.y + by)
 
 
 def texts_of(marks: tuple[Mark, ...]) -> list[Text]:

@@ -12,24 +12,19 @@ from types import ModuleType
 
 from nbtf.notebook.stills import (
     device_facts,
-    lanes,
+    lane_groups,
+    long_timeline,
     memory_bands,
     memory_data,
+    op_colours,
     palette,
     schedule,
-    stacks,
     svg,
-    timeline,
 )
 
 _GROUPS: dict[str, dict[ModuleType, str]] = {
-    "TIMELINE": {
-        timeline: "_MARGIN _LABELS _LANE _BELOW_LANE _HOST _BELOW_HOST _OVERVIEW _MOST_LANES _TRACES _MOST_REASONS "
-        "_CAUSES",
-        lanes: "_OWN_BLOCK _TITLED _NAMED _SHAPED _TWO_LINES _GAP _UNDERLINED",
-        stacks: "_MOST_COLUMNS ROWS_IN_SIGHT",
-    },
-    "FACTS": {device_facts: "_POINTS", schedule: "SMALLEST_COPY CONSTANT", stacks: "WORK_COLUMNS"},
+    "TIMELINE": {lane_groups: "MOST_UNGROUPED", long_timeline: "GAP UNDERLINED ROWS_IN_SIGHT"},
+    "FACTS": {device_facts: "_POINTS", schedule: "SMALLEST_COPY CONSTANT", op_colours: "WORK_COLUMNS"},
     "FILLS": {memory_bands: "OF_GROUP", palette: "OF_PHASE FILL_NAMES"},
     "LOOK": {svg: "_SANS _HEAD"},
     "ROWS": {memory_data: "PIECE EXTENT"},

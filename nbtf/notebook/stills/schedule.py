@@ -32,6 +32,9 @@ MODELLED, MEASURED, HOST_TIME = "modelled", "measured", "hostTime"
 WAIT = "wait"
 """The phase of a program that waits for a device's result."""
 
+PYTHON = "Python"
+"""The lane of the program, on the clock of the host."""
+
 
 class Work(NamedTuple):
     """An op that ran: its start, in seconds since the recording's first one, and its duration."""
@@ -262,11 +265,16 @@ class Schedule:
         """Whether the program has phases: forward, backward and so on."""
         return any(work.phase not in ("", WAIT) for work in self.ops.distinct())
 
-    @computed_once
+    @property
     def longest(self) -> Work | None:
         """The op that took the most time."""
+        return None if self.longest_at is None else self.ops[self.longest_at]
+
+    @computed_once
+    def longest_at(self) -> int | None:
+        """The position of that op among all ops."""
         drawn = np.flatnonzero(~self.ops.folded)
-        return self.ops[int(drawn[self.ops.seconds[drawn].argmax()])] if len(drawn) else None
+        return int(drawn[self.ops.seconds[drawn].argmax()]) if len(drawn) else None
 
     @computed_once
     def folded(self) -> dict[str, int]:

@@ -18,9 +18,9 @@ from nbtf.notebook.device_names import device_kind, short
 from nbtf.notebook.holders.holders import holder_names
 from nbtf.notebook.session import Session
 from nbtf.notebook.stills.device_facts import BOOKKEEPING
+from nbtf.notebook.stills.op_colours import WORK_COLUMNS, family_of
 from nbtf.notebook.stills.reasons import is_as_asked, phrases_of
 from nbtf.notebook.stills.schedule import CONSTANT
-from nbtf.notebook.stills.stacks import WORK_COLUMNS, family_of
 from nbtf.notebook.tables import one_line
 from nbtf.notebook.views import chunks, history, scopes, steps
 from nbtf.notebook.views.refusals import Refusals

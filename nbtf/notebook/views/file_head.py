@@ -10,7 +10,7 @@ from nbtf._devices.sizes import gib
 from nbtf._traces.figures import Share, TraceFigures
 from nbtf.notebook import catalogue
 from nbtf.notebook.catalogue import filled
-from nbtf.notebook.stills.lanes import seconds_in_words
+from nbtf.notebook.stills.quantities import seconds_in_words
 from nbtf.notebook.stills.schedule import timed
 
 _MOST_DEVICES = 8

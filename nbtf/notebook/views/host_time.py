@@ -16,6 +16,7 @@ from nbtf.notebook.device_names import in_order
 from nbtf.notebook.stills.schedule import (
     HOST_TIME,
     MODELLED,
+    PYTHON,
     WAIT,
     Numbers,
     Pieces,
@@ -31,9 +32,6 @@ from nbtf.notebook.stills.schedule import (
     transfer_of_fact,
     work_of_fact,
 )
-
-PYTHON = "Python"
-"""The lane of the program."""
 
 
 def on_host_time(snapshot: runtime.Snapshot, schedule: Schedule) -> Schedule | None:

@@ -27,8 +27,8 @@ from nbtf.notebook.stills.memory_pictures import memory_scenes
 from nbtf.notebook.stills.schedule import Schedule, snapshot_of, timed
 from nbtf.notebook.stills.svg import to_svg
 from nbtf.notebook.stills.timeline import timeline
+from nbtf.notebook.stills.timeline_data import timeline_data
 from nbtf.notebook.views.host_time import on_host_time
-from nbtf.notebook.views.page_data import timeline_data
 
 CodeLine = Callable[[runtime.Site], str]
 Scene = dict[str, Any]

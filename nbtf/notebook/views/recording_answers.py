@@ -12,9 +12,11 @@ from nbtf.notebook import catalogue
 from nbtf.notebook.stills import esm
 from nbtf.notebook.stills.device_facts import map_facts
 from nbtf.notebook.stills.device_map import map_data
+from nbtf.notebook.stills.long_timeline import LongTimeline
+from nbtf.notebook.stills.marks import Picture
 from nbtf.notebook.stills.schedule import HOST_TIME, MODELLED, Schedule, timed
+from nbtf.notebook.stills.timeline import long_still, timeline
 from nbtf.notebook.views.host_time import on_host_time
-from nbtf.notebook.views.long_timeline import LongTimeline
 from nbtf.notebook.views.page import CodeLine, Scene, scene_data
 from nbtf.notebook.views.range_sums import sums_of_range
 from nbtf.notebook.views.timeline_search import MatchRequest, found_in
@@ -93,8 +95,16 @@ class RecordingAnswers:
             case _:
                 raise ValueError(f"Unknown question {question!r}. Expected a program, a scene or part of a timeline.")
 
+    def still(self) -> Picture:
+        """Returns the picture that a reader sees before the page's program runs."""
+        return long_still(self._long) if self._is_long else timeline(self.schedule, code_line=self._code_line)
+
+    @property
+    def _is_long(self) -> bool:
+        return len(self.snapshot.events) > MOST_EVENTS
+
     def _scene(self) -> Scene:
-        if len(self.snapshot.events) <= MOST_EVENTS:
+        if not self._is_long:
             return scene_data(self.snapshot, self.schedule, self._memory(None), self._code_line) | self._map()
         has_host_time = self.schedule.clock == MODELLED
         timeline = self._long.data() | ({"hostTime": ON_REQUEST} if has_host_time else {})

@@ -12,7 +12,6 @@ from nbtf.notebook import code_lines
 from nbtf.notebook.session import SESSIONS, Session
 from nbtf.notebook.stills.memory_pictures import memory_scenes
 from nbtf.notebook.stills.schedule import snapshot_of
-from nbtf.notebook.stills.timeline import timeline
 from nbtf.notebook.views.cell_recording import CellRecording, Span, cell_recording
 from nbtf.notebook.views.page import CodeLine, nothing_ran
 from nbtf.notebook.views.recording_answers import Memory, RecordingAnswers
@@ -51,11 +50,9 @@ class RecordingView(SceneView):
         code_line = _code_line()
         self._answers = RecordingAnswers(*_facts(record, code_line), code_line)
         with collector_paused():
-            schedule = self._answers.schedule
-            if not schedule.lanes:
+            if not self._answers.schedule.lanes:
                 raise ValueError(nothing_ran(record, "view"))
-            picture = timeline(schedule, code_line=code_line)
-            super().__init__(self._answers.answer, picture)
+            super().__init__(self._answers.answer, self._answers.still())
 
     def __repr__(self) -> str:
         """Returns the number of recorded ops and copies."""

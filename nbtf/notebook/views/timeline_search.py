@@ -11,9 +11,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from nbtf.notebook.stills.device_facts import short_in_cluster
-from nbtf.notebook.stills.schedule import Schedule, Transfer, Work
-from nbtf.notebook.views.host_time import PYTHON
-from nbtf.notebook.views.page_data import CodeLine
+from nbtf.notebook.stills.schedule import PYTHON, Schedule, Transfer, Work
+from nbtf.notebook.stills.timeline_data import CodeLine
 
 
 class MatchRequest(NamedTuple):

@@ -16,8 +16,8 @@ import nbtf as tf
 from nbtf.notebook import catalogue
 from nbtf.notebook.stills.device_facts import Flow, MapFacts, map_facts
 from nbtf.notebook.stills.device_map import device_map
-from nbtf.notebook.stills.lanes import bytes_in_words
 from nbtf.notebook.stills.marks import Group, Mark, Path, Picture, Rectangle, texts_of
+from nbtf.notebook.stills.quantities import bytes_in_words
 from nbtf.notebook.stills.svg import to_svg
 from tests.machines import machine
 from tests.notebook.conftest import Shell

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import json
+import random
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from contextlib import nullcontext
+from dataclasses import replace
 from importlib import import_module
 from itertools import pairwise
 from pkgutil import walk_packages
@@ -22,18 +26,20 @@ from nbtf._ops.collectives import all_reduce
 from nbtf._ops.op import OPS
 from nbtf._record.queries import work_of_events
 from nbtf.notebook import catalogue
-from nbtf.notebook.stills.lanes import bytes_in_words, seconds_in_words
 from nbtf.notebook.stills.marks import Boxes, Group, Mark, Path, Picture, Rectangle, texts_of
+from nbtf.notebook.stills.op_colours import family_of
 from nbtf.notebook.stills.palette import FILLS
-from nbtf.notebook.stills.schedule import Schedule, schedule_of, timed
-from nbtf.notebook.stills.stacks import Scale, family_of, stacked
+from nbtf.notebook.stills.quantities import bytes_in_words, seconds_in_words
+from nbtf.notebook.stills.schedule import Exchange, Pieces, Schedule, Trace, Transfer, Work, schedule_of, timed
 from nbtf.notebook.stills.svg import to_svg
 from nbtf.notebook.stills.timeline import timeline
 from tests.machines import cluster, machine, worker
 from tests.notebook.conftest import Shell
+from tests.notebook.stills.engine import evaluated
+from tests.notebook.stills.longer_texts import lengthened, longer_texts
+from tests.rings import with_nightly
 
 WORDS = catalogue.words("timeline")
-LONGER = {key: text + "x" * round(0.4 * len(text)) for key, text in WORDS.items()}
 CARDS = [f"GPU:{number}" for number in range(4)]
 
 
@@ -105,8 +111,8 @@ def scheduled(record: tf.runtime.Recording) -> Schedule:
     return timed(record.snapshot())
 
 
-def drawn(record: tf.runtime.Recording, width: float = 960.0, words: Any = WORDS) -> Picture:
-    return timeline(scheduled(record), width, words, lambda site: f"line {site[1]}" if site else "")
+def drawn(record: tf.runtime.Recording, width: float = 960.0) -> Picture:
+    return timeline(scheduled(record), width, lambda site: f"line {site[1]}" if site else "")
 
 
 def flat(marks: tuple[Mark, ...]) -> list[Mark]:
@@ -228,10 +234,15 @@ def test_what_has_no_mark_of_its_own_is_counted(records: dict[str, tf.runtime.Re
     assert min(constants, small, short) > 0
 
 
-@pytest.mark.parametrize("words", [WORDS, LONGER], ids=["words", "longer words"])
 @pytest.mark.parametrize("width", [480, 640, 960])
-def test_no_text_stands_on_another_or_outside(record: tf.runtime.Recording, width: int, words: Any) -> None:
-    picture = drawn(record, width, words)
+def test_no_text_stands_on_another_or_outside(record: tf.runtime.Recording, width: int) -> None:
+    for texts in (nullcontext(), longer_texts("timeline")):
+        with texts:
+            assert ([], []) == misplaced(drawn(record, width))
+
+
+def misplaced(picture: Picture) -> tuple[list[str], list[tuple[str, str]]]:
+    """The texts outside of a picture, and the pairs of texts that overlap."""
     texts = [text for text in texts_of(picture.marks) if text.words]
 
     outside = [t.words for t in texts if t.begin < 0 or t.begin + t.width > picture.width or t.y > picture.height - 4]
@@ -241,16 +252,16 @@ def test_no_text_stands_on_another_or_outside(record: tf.runtime.Recording, widt
         for other in texts[index + 1 :]
         if abs(one.y - other.y) < 10 and one.begin < other.begin + other.width and other.begin < one.begin + one.width
     ]
-    assert ([], []) == (outside, both)
+    return outside, both
 
 
 @pytest.mark.parametrize("language", catalogue.LANGUAGES)
 def test_other_languages_fit(record: tf.runtime.Recording, language: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(catalogue.VARIABLE, language)
-    words = catalogue.words("timeline")
+    picture = drawn(record, 640)
 
-    assert words["title"] != WORDS["title"]
-    test_no_text_stands_on_another_or_outside(record, 640, words)
+    assert catalogue.words("timeline")["title"] in [text.words for text in texts_of(picture.marks)]
+    assert ([], []) == misplaced(picture)
 
 
 def test_svg_is_small_and_says_the_shares(record: tf.runtime.Recording) -> None:
@@ -263,10 +274,11 @@ def test_svg_is_small_and_says_the_shares(record: tf.runtime.Recording) -> None:
 
 @pytest.mark.parametrize("width", [480, 640, 960])
 def test_words_of_honesty_are_never_cut(records: dict[str, tf.runtime.Recording], width: int) -> None:
-    said = " ".join(text.words for text in texts_of(drawn(records["step"], width, LONGER).marks))
+    with longer_texts("timeline"):
+        said = " ".join(text.words for text in texts_of(drawn(records["step"], width).marks))
 
-    assert LONGER["simulated"] in said
-    assert re.search(catalogue.filled(LONGER["folded"], constants=r"\d+", copies=r"\d+", ops=r"\d+"), said)
+    assert lengthened(WORDS["simulated"]) in said
+    assert re.search(catalogue.filled(lengthened(WORDS["folded"]), constants=r"\d+", copies=r"\d+", ops=r"\d+"), said)
     assert "…" not in said
 
 
@@ -386,35 +398,43 @@ def test_versions_and_gradients_of_an_op_have_its_family(version: str) -> None:
     assert [] == [name for name in activations if families[name] != families[name.removesuffix("Grad")]]
 
 
+TOKENS = sorted(FILLS)
+
+
+def stacked(works: Iterable[tuple[float, float, str]], width: float, y: float, height: float) -> list[Rectangle]:
+    """The columns of pieces between 0 and 1 s, each with start, end and token, in a lane that begins at 100 px."""
+    pieces = [[start, end, TOKENS.index(token)] for start, end, token in works]
+    scale = f"timeScale(100, {100 + width}, 0, 1)"
+    boxes = evaluated(
+        "time_scale",
+        f"((busy) => ({json.dumps(pieces)}.forEach((piece) => busy.add(...piece)), busy.boxes()))"
+        f"(stack({scale}, {y}, {height}, 1, {json.dumps(TOKENS)}))",
+    )
+    return [Rectangle(*sides, each["fill"]) for each in boxes for sides in each["sides"]]
+
+
 def test_overlapping_pieces_of_several_colours_stay_in_their_lane() -> None:
-    times = np.array([0.0]), np.array([1.0])
+    columns = stacked([(0.0, 1.0, token) for token in ("fwd", "bwd", "cpyf")], 30, 100.0, 24.0)
 
-    boxes = [*stacked({"fwd": times, "bwd": times, "cpyf": times}, Scale(0, 30, 1.0), 100.0, 24.0)]
-
-    assert [8.0, 8.0, 8.0] == [height for each in boxes for _, _, _, height in each.sides]
-    assert 100.0 == min(y for each in boxes for _, y, _, _ in each.sides)
+    assert [8.0, 8.0, 8.0] == [column.height for column in columns]
+    assert 100.0 == min(column.y for column in columns)
 
 
 def test_many_short_ops_have_no_marks_of_their_own() -> None:
-    begins = np.arange(20_000) / 20_000
+    columns = stacked([(at / 20_000, (at + 0.5) / 20_000, "fwd") for at in range(20_000)], 800, 0, 44)
 
-    columns = rectangles(stacked({"fwd": (begins, begins + 0.5 / 20_000)}, Scale(0, 800, 1.0), 0, 44))
     assert len(columns) < 20
     assert sum(column.width * column.height for column in columns) == pytest.approx(400 * 44, rel=0.01)
 
 
-@given(st.lists(st.tuples(st.floats(0, 1), st.sampled_from(sorted(FILLS))), max_size=40))
+@given(st.lists(st.tuples(st.floats(0, 1), st.sampled_from(TOKENS)), max_size=40))
 def test_stacked_columns_have_the_area_of_their_pieces(cuts: list[tuple[float, str]]) -> None:
     edges = sorted([0.0, 1.0, *(cut for cut, _ in cuts)])
     works = [(begin, end, token) for begin, end, (_, token) in zip(edges, edges[1:], cuts, strict=False)]
 
-    spans = {
-        token: (np.array([work[0] for work in own]), np.array([work[1] for work in own]))
-        for token in FILLS
-        if (own := [work for work in works if work[2] == token])
-    }
-    columns = rectangles(stacked(spans, Scale(100, 200, 1.0), 10, 40))
-    for token in FILLS:
+    columns = stacked(works, 100, 10, 40)
+
+    for token in TOKENS:
         expected = sum(100 * (end - begin) for begin, end, other in works if other == token)
         area = sum(column.width * column.height for column in columns if column.fill == token)
         assert area / 40 == pytest.approx(expected, abs=1)
@@ -452,6 +472,83 @@ def test_long_recordings_have_small_pictures() -> None:
         if high.y + high.height > low.y + 0.01
     ]
     assert [] == hidden
+
+
+def random_schedule(seed: int) -> Schedule:
+    """Ops and copies of any length on some devices, which do them in order; few and many."""
+    draw = random.Random(seed)
+    lanes = ("CPU:0", *(f"GPU:{number}" for number in range(draw.choice([0, 1, 2, 5, 18]))))
+    phases = draw.choice(
+        [[""], ["", "wait"], ["", "wait", "forward", "backward", "update", "input", "metrics", "all-reduce"]]
+    )
+    free = dict.fromkeys(lanes, 0.0)
+    ops: list[Work] = []
+    copies: list[Transfer] = []
+    for _ in range(draw.choice([0, 1, 40, 1500])):
+        seconds = draw.choice([0.0, 1e-9, 1e-6, 3e-6, 1e-4, draw.random() * 1e-3])
+        target, source = draw.choice(lanes), draw.choice(lanes)
+        start = max(free[target], free[source]) + draw.choice([0.0, 0.0, seconds])
+        phase = draw.choice(phases)
+        if source != target and draw.random() < 0.2:
+            copies.append(Transfer(source, target, start, seconds, draw.choice([4, 4096, 900_000]), phase))
+            free[source] = free[target] = start + seconds
+            continue
+        output = draw.choice([None, tf.runtime.OutputSpec((draw.randrange(5000), 3), "float32", 12)])
+        op, layer = draw.choice(["MatMul", "_EagerConst", "Sum", "行列<積>"]), draw.choice(["", "dense"])
+        site = draw.choice([None, ("train.py", draw.randrange(4))])
+        ops.append(Work(target, start, seconds, op, phase, layer, site, output, None))
+        free[target] = start + seconds
+    exchanges = tuple(Exchange(copy.start, copy.end, 1, copy.nbytes) for copy in copies[:3])
+    ops.sort(key=lambda work: work.start)
+    copies.sort(key=lambda copy: copy.start)
+    clock = draw.choice(["modelled", "measured"])
+    columns, cut = (Pieces.of(ops), Pieces.of(copies)), draw.choice([0, 5000])
+    return Schedule(clock, lanes, *columns, exchanges, len(ops) + 7, len(copies), cut, random_traces(draw, ops))
+
+
+def random_traces(draw: random.Random, ops: list[Work]) -> tuple[Trace, ...]:
+    """Traces before some of the ops, several of them at once."""
+    starts = sorted(draw.choice(ops).start for _ in range(draw.choice([0, 1, 6, 40]) if ops else 0))
+    news = (("x", "float32[3, 2]", "float32[2]"), ("<b>", "'名前'", "None"))
+    causes = {"first": 0, "variables": 0, "replica": 0, "failure": 0, "arguments": draw.choice([1, 2])}
+    names = ["step", "訓練の一歩"]
+    return tuple(
+        Trace(start, draw.choice(names), cause, news[: causes[cause]], None)
+        for start, cause in zip(starts, draw.choices([*causes], k=len(starts)), strict=True)
+    )
+
+
+@pytest.mark.parametrize("seeds", with_nightly([range(20)], [range(20, 200)]), ids=str)
+def test_any_schedule_is_drawn_within_the_lanes(seeds: range) -> None:
+    drawn_lanes = 0
+    for seed in seeds:
+        schedule = random_schedule(seed)
+        picture = timeline(schedule, 960, lambda site: f"{site[0]}, line {site[1]}: loss = model(x)" if site else "")
+
+        marks = rectangles(picture.marks)
+        grounds = [mark for mark in marks if mark.fill == "tint" and mark.radius == 3]
+        drawn_lanes += len(grounds)
+        assert len(grounds) == min(len(schedule.lanes), 16)
+        columns = [
+            Rectangle(*side, each.fill) for each in picture.marks if isinstance(each, Boxes) for side in each.sides
+        ]
+        for mark in columns:
+            assert grounds[0].x - 0.1 <= mark.x
+            assert mark.x + mark.width <= grounds[0].x + grounds[0].width + 0.1
+        below = [mark for mark in columns if mark.y >= grounds[0].y - 0.1]
+        outside = [mark for mark in below if not any(contains(ground, mark) for ground in grounds)]
+        assert [] == outside
+        assert ([], []) == misplaced(replace(picture, marks=tuple(fixed_texts(picture))))
+    assert drawn_lanes > 40
+
+
+def contains(ground: Rectangle, mark: Rectangle) -> bool:
+    return ground.y - 0.1 <= mark.y and mark.y + mark.height <= ground.y + ground.height + 0.1
+
+
+def fixed_texts(picture: Picture) -> list[Mark]:
+    """The labels of lanes and of the axis, and all texts of the foot."""
+    return [text for text in texts_of(picture.marks) if text.x < 100 or text.fixed or text.y > picture.height - 60]
 
 
 def test_empty_recording_has_a_picture() -> None:

@@ -13,7 +13,7 @@ import nbtf as tf
 from nbtf._devices.first_use import Compiling
 from nbtf._runtime.context import CURRENT
 from nbtf.notebook.session import SESSIONS
-from nbtf.notebook.stills.stacks import WORK_COLUMNS
+from nbtf.notebook.stills.op_colours import WORK_COLUMNS
 from nbtf.notebook.views import feed as feed_module
 from nbtf.notebook.views.feed import Feed
 from tests.clocks import set_clock

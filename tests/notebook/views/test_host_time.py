@@ -14,10 +14,10 @@ import numpy as np
 import pytest
 
 import nbtf as tf
-from nbtf.notebook.stills.schedule import HOST_TIME, WAIT, Schedule, timed
-from nbtf.notebook.stills.stacks import colouring
+from nbtf.notebook.stills.op_colours import colouring
+from nbtf.notebook.stills.schedule import HOST_TIME, PYTHON, WAIT, Schedule, timed
 from nbtf.notebook.views import recording_answers
-from nbtf.notebook.views.host_time import PYTHON, on_host_time
+from nbtf.notebook.views.host_time import on_host_time
 from tests.machines import machine
 from tests.notebook.views.test_page import drawn, opened
 from tests.rings import with_nightly

@@ -11,11 +11,11 @@ from typing import Any
 
 import pytest
 
+from nbtf.notebook.stills.lane_groups import MOST_CARDS, lane_groups
+from nbtf.notebook.stills.long_timeline import LongTimeline
 from nbtf.notebook.stills.schedule import Pieces, Schedule, Transfer, Work
+from nbtf.notebook.stills.timeline_data import timeline_data
 from nbtf.notebook.views import page
-from nbtf.notebook.views.lane_groups import MOST_CARDS, lane_groups
-from nbtf.notebook.views.long_timeline import LongTimeline
-from nbtf.notebook.views.page_data import timeline_data
 from tests.machines import machine
 from tests.notebook.stills.test_timeline import recorded_lines
 from tests.notebook.views.test_page import drawn, exposing, opened

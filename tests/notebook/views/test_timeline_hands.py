@@ -14,8 +14,8 @@ import pytest
 
 import nbtf as tf
 from nbtf.notebook.stills.schedule import Pieces, Schedule, Transfer, Work, timed
+from nbtf.notebook.stills.timeline_data import timeline_data
 from nbtf.notebook.views import page
-from nbtf.notebook.views.page_data import timeline_data
 from nbtf.notebook.views.range_sums import sums_of_range
 from tests.machines import machine
 from tests.notebook.stills.test_timeline import recorded_lines, recorded_step

@@ -1,20 +1,13 @@
-"""Draws pieces that are too short to be drawn individually, as the load of each column of pixels, by colour."""
+"""The colours of a timeline: by phase, or by family of ops if the program has no phases."""
 
 from __future__ import annotations
 
 import re
-from collections import defaultdict
-from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import groupby
-from math import ceil, inf
 
-import numpy as np
-
-from nbtf.notebook.stills.marks import Boxes
 from nbtf.notebook.stills.palette import OF_PHASE
-from nbtf.notebook.stills.schedule import WAIT, Numbers, Pieces, Schedule, Transfer, Work
+from nbtf.notebook.stills.schedule import WAIT, Schedule, Work
 
 _FAMILIES = {
     "products": (
@@ -83,32 +76,6 @@ WORK_COLUMNS = (*_PHASES, "other", *FAMILIES)
 
 
 @dataclass(frozen=True, slots=True)
-class Scale:
-    """Maps times to px: the px of the beginning and of the end, and the seconds in between."""
-
-    begin: float
-    end: float
-    seconds: float
-
-    @property
-    def width(self) -> float:
-        """In px."""
-        return self.end - self.begin
-
-    def at(self, moment: float) -> float:
-        """Returns the px of a time, rounded to tenths, so that pieces adjacent in time are adjacent in the picture."""
-        return round(self.exact(moment), 1)
-
-    def exact(self, moment: float) -> float:
-        """Returns the px of a time without rounding."""
-        return self.begin + (moment / self.seconds if self.seconds else 0.0) * self.width
-
-    def at_all(self, moments: Numbers) -> Numbers:
-        """Returns the px of times, rounded as `at` does."""
-        return np.round(self.begin + moments / (self.seconds or inf) * self.width, 1)
-
-
-@dataclass(frozen=True, slots=True)
 class Colouring:
     """The colour of each op, and the texts of the legend: by phase, or by family without phases."""
 
@@ -157,83 +124,3 @@ def _as_in_pytorch(op: str) -> str:
     """
     match = None if "Backward" in op else _TENSORFLOW.fullmatch(op)
     return f"::{_WORD.sub('_', match[1]).lower()}{'_backward' if match[2] else ''}" if match else op
-
-
-_MOST_COLUMNS = 640
-"""Maximum number of columns in a picture with many short pieces; each is then several px wide."""
-
-
-ROWS_IN_SIGHT = 24
-"""Devices and folded groups that a page shows at once; it requests others when they come into sight."""
-
-
-def column_width(columns: int, width: float) -> float:
-    """Returns the width of columns in px, given how many of 1 px would be needed and the length of all lanes together.
-
-    >>> column_width(300, 3200), column_width(2900, 3200)
-    (1.0, 5.0)
-    """
-    return 1.0 if columns <= _MOST_COLUMNS else float(max(1, ceil(width / _MOST_COLUMNS)))
-
-
-Spans = Mapping[str, tuple[Numbers, Numbers]]
-"""Start and end times of each token's pieces, in seconds; both sorted."""
-
-
-def spans_of(ops: Pieces[Work], copies: Pieces[Transfer], colours: Colouring) -> Spans:
-    """Returns the start and end times of a lane's ops and copies, by token."""
-    tokens = sorted({colours.of(work) for work in ops.distinct()})
-    number = ops.of_each(lambda work: tokens.index(colours.of(work)), np.int64)
-    pieces = {token: ops.at(number == at) for at, token in enumerate(tokens)}
-    spans = {token: (each.start, np.sort(each.end)) for token, each in (*pieces.items(), (COPIES, copies))}
-    return {token: span for token, span in spans.items() if len(span[0])}
-
-
-def busy_between(starts: Numbers, ends: Numbers, edges: Numbers) -> Numbers:
-    """Returns the total duration of pieces between adjacent edges; pieces may overlap, and may lie outside."""
-    return np.diff(_time_since(starts, edges) - _time_since(ends, edges))
-
-
-def _time_since(moments: Numbers, edges: Numbers) -> Numbers:
-    """Returns, for each edge, the sum of the times since all earlier moments; none is before the first edge."""
-    origin = edges[0]
-    first, last = moments.searchsorted(edges[[0, -1]])
-    inside = moments[first:last] - origin  # sums from the very beginning would be less exact
-    count = inside.searchsorted(edges - origin)
-    return (first + count) * (edges - origin) - np.concatenate([[0.0], np.cumsum(inside)])[count]
-
-
-def stacked(spans: Spans, scale: Scale, y: float, height: float, step: float = 1.0) -> Iterator[Boxes]:
-    """Yields the load of each column, by token, stacked from below.
-
-    Wide columns have heights in whole px; equal neighbours are combined into one box.
-
-    Args:
-      spans: spans of one lane.
-      scale: the picture's scale.
-      y: upper edge of the lane, in px.
-      height: height of the lane, in px.
-      step: width of a column, in px.
-    """
-    rate, digits = scale.width / step / (scale.seconds or inf), 1 if step == 1.0 else 0
-    edges = np.arange(ceil(scale.width / step) + 1.0)
-    shares = {token: busy_between(begins * rate, ends * rate, edges) for token, (begins, ends) in spans.items()}
-    columns = [
-        _levels(dict(zip(shares, column, strict=True)), height, digits) for column in zip(*shares.values(), strict=True)
-    ]
-    boxes: dict[str, list[tuple[float, float, float, float]]] = defaultdict(list)
-    for levels, run in groupby(range(len(columns)), columns.__getitem__):
-        numbers = [*run]
-        x, base = scale.begin + numbers[0] * step, y + height
-        for token, size in levels:
-            base -= size
-            boxes[token].append((x, base, min(len(numbers) * step, scale.end - x), size))
-    yield from (Boxes(tuple(sides), token) for token, sides in boxes.items())
-
-
-def _levels(shares: Mapping[str, float], height: float, digits: int) -> tuple[tuple[str, float], ...]:
-    """Returns the parts of a column from below, in px; sorted, so that equal columns compare equal."""
-    loads = {token: min(float(share), 1.0) for token, share in sorted(shares.items())}
-    total = max(sum(loads.values()), 1.0)  # pieces of several colours may overlap
-    levels = [(token, round(height * share / total, digits)) for token, share in loads.items()]
-    return tuple((token, size) for token, size in levels if size > 0)

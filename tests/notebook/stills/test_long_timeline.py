@@ -10,9 +10,11 @@ from typing import Any
 
 import pytest
 
+from nbtf.notebook.stills import long_timeline
+from nbtf.notebook.stills.long_timeline import LongTimeline
+from nbtf.notebook.stills.marks import Boxes, Mark, Picture, Rectangle, Text, texts_of
 from nbtf.notebook.stills.schedule import Exchange, Pieces, Schedule, Transfer, Work
-from nbtf.notebook.views import long_timeline
-from nbtf.notebook.views.long_timeline import LongTimeline
+from nbtf.notebook.stills.timeline import long_still, timeline
 from nbtf.notebook.views.timeline_search import MatchRequest, found_in
 
 LARGEST = 100_000
@@ -231,3 +233,43 @@ def test_search_goes_through_all_matches_in_order_and_in_a_circle(seed: int, tex
             for piece in matches
             if not piece.folded
         } == {*found}
+
+
+def areas(picture: Picture) -> dict[str, float]:
+    """The px that each colour covers in lanes and overview."""
+    sums: dict[str, float] = {}
+    for mark in picture.marks:
+        boxes = mark.sides if isinstance(mark, Boxes) else ()
+        if isinstance(mark, Rectangle) and mark.height in (20, 44):
+            boxes = ((mark.x, mark.y, mark.width, mark.height),)
+        if isinstance(mark, Boxes | Rectangle):
+            sums[mark.fill] = sums.get(mark.fill, 0.0) + sum(width * height for _, _, width, height in boxes)
+    return sums
+
+
+@pytest.mark.parametrize("cards", [1, 4, 40])
+@pytest.mark.parametrize("pieces", [900, 8000])
+def test_a_long_recording_has_the_picture_of_all_its_pieces(cards: int, pieces: int) -> None:
+    schedule = long_schedule(3, cards, pieces)
+
+    expected = timeline(schedule)
+    picture = long_still(LongTimeline(schedule, str))
+
+    assert [text.words for text in foot_and_labels(expected)] == [text.words for text in foot_and_labels(picture)]
+    assert expected.title == picture.title
+    ground = sum(areas(expected).values())
+    assert areas(picture) == pytest.approx(areas(expected), abs=0.01 * ground)
+    lines = [[(mark.x, mark.y, mark.fill) for mark in each.marks if is_line(mark)] for each in (expected, picture)]
+    assert lines[0] == lines[1]
+
+
+def foot_and_labels(picture: Picture) -> list[Text]:
+    """All texts but those in the blocks of ops and copies."""
+    return [
+        text for text in texts_of(picture.marks) if not (text.mono and text.weight == 600) and "on-" not in text.fill
+    ]
+
+
+def is_line(mark: Mark) -> bool:
+    """Whether a mark is the line below a group of ops."""
+    return isinstance(mark, Rectangle) and mark.height == 3

@@ -14,11 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nbtf._locks import computed_once
-from nbtf.notebook.stills.schedule import Schedule, is_host
-from nbtf.notebook.stills.stacks import ROWS_IN_SIGHT, Colouring, busy_between, colouring, spans_of
-from nbtf.notebook.views.host_time import PYTHON
-from nbtf.notebook.views.lane_groups import LaneGroup, lane_groups
-from nbtf.notebook.views.page_data import CodeLine, packed, timeline_data
+from nbtf.notebook.stills.lane_groups import LaneGroup, lane_groups
+from nbtf.notebook.stills.op_colours import COPIES, Colouring, colouring
+from nbtf.notebook.stills.schedule import PYTHON, Integers, Numbers, Pieces, Schedule, Transfer, Work, is_host
+from nbtf.notebook.stills.timeline_data import CodeLine, packed, timeline_data
 
 MOST_PIECES = 1200
 """Ops and copies per answer that have a row of their own: 40 bytes each."""
@@ -35,8 +34,22 @@ SHARE_UNIT = 16383
 
 MOST_EXCHANGES = 100
 
-Numbers = NDArray[np.float64]
+MOST_SPANS = 100
+"""Groups of ops per answer that have a name."""
+
+ROWS_IN_SIGHT = 24
+"""Devices and folded groups that a page shows at once; it requests others when they come into sight."""
+
+GAP = 1 / 30
+"""Maximum gap between the ops of a group, relative to the total time."""
+
+UNDERLINED = ("forward", "backward", "update")
+"""The phases whose ops form groups."""
+
 Span = tuple[float, float]
+Times = dict[str, tuple[Numbers, Numbers]]
+"""Start and end times of each token's pieces, in seconds; both sorted."""
+
 Rows = dict[tuple[int, str], tuple[Numbers, Numbers]]
 
 
@@ -60,8 +73,8 @@ class LongTimeline:
         )
         ops, (source, target) = schedule.lanes_of_ops, schedule.lanes_of_copies
         self._lane = np.concatenate([ops, source]), np.concatenate([ops, target])
-        self._longest_op = schedule.longest.seconds if schedule.longest else 0.0
         self._rows = _rows(schedule, self._colours)
+        self._spans_by_lane: dict[int, tuple[Pieces[Work], Integers, Integers]] = {}
 
     def data(
         self,
@@ -110,6 +123,8 @@ class LongTimeline:
                 "groups": shown_groups,
             },
             "sums": [self._sums(span, columns, rows, drawn) for span, columns in spans],
+            "spans": self._spans_in(window, in_sight),
+            "shares": {number: self._shares(number) for number in in_sight if window == (0.0, duration)},
             "groupSums": [self._sums(span, columns, group_rows, {}, sizes) for span, columns in spans],
             "mean": self._mean,
         }
@@ -163,11 +178,41 @@ class LongTimeline:
         inside = np.flatnonzero((self._start <= window[1]) & (self._end >= window[0]) & ~self._folded & is_in_sight)
         numbers, lengths = inside, (self._end - self._start)[inside]
         if len(numbers) > MOST_PIECES:
-            longest = np.argpartition(-lengths, MOST_PIECES)[:MOST_PIECES]
-            shortest = min(SHORTEST_ROW * (window[1] - window[0]), self._longest_op)
+            longest, longest_op = np.argpartition(-lengths, MOST_PIECES)[:MOST_PIECES], self.schedule.longest
+            shortest = min(SHORTEST_ROW * (window[1] - window[0]), longest_op.seconds if longest_op else 0.0)
             numbers = np.sort(inside[longest[lengths[longest] >= shortest]])
+        if window == (0.0, self.schedule.seconds) and self.schedule.longest_at is not None:
+            numbers = np.union1d(numbers, [self.schedule.longest_at])  # it is described, on whatever device it ran
         ops = len(self.schedule.ops)
         return numbers, int((inside < ops).sum() - (numbers < ops).sum())
+
+    def _shares(self, lane: int) -> list[int]:
+        """Returns the percentages of the recording that a device's ops and copies take."""
+        name = self.schedule.lanes[lane]
+        return [self.schedule.share(self.schedule.ops_on(name)), self.schedule.share(self.schedule.copies_of(name))]
+
+    def _spans_in(self, window: Span, lanes: Sequence[int]) -> list[list[Any]]:
+        """Returns the longest groups of ops that belong together: lane, start, end, start of the next, phase and line."""
+        spans: list[tuple[float, list[Any]]] = []
+        for lane in lanes:
+            ops, firsts, lasts = self._spans_of(lane)
+            starts, ends = ops.start[firsts], ops.end[lasts]
+            is_long = ends - starts >= SHORTEST_ROW * (window[1] - window[0])
+            for at in np.flatnonzero(is_long & (starts <= window[1]) & (ends >= window[0])).tolist():
+                following = next((float(start) for start in starts[at + 1 : at + 2] if start <= window[1]), None)
+                work = ops[int(firsts[at])]
+                line = self._code_line(work.site) if work.site and not self._colours.by_phase else ""
+                row = [lane, float(starts[at]), float(ends[at]), following, work.phase, line]
+                spans.append((float(ends[at] - starts[at]), row))
+        longest = sorted(spans, key=lambda span: -span[0])[:MOST_SPANS]
+        return sorted((row for _, row in longest), key=lambda row: row[:2])
+
+    def _spans_of(self, lane: int) -> tuple[Pieces[Work], Integers, Integers]:
+        """Returns the ops of a device, and the positions of the first and the last one of each group, in order."""
+        if lane not in self._spans_by_lane:
+            ops = self.schedule.ops_on(self.schedule.lanes[lane])
+            self._spans_by_lane[lane] = ops, *_spans(ops, self._colours.by_phase, GAP * self.schedule.seconds)
+        return self._spans_by_lane[lane]
 
     def _sums(
         self, span: Span, columns: int, rows: Rows, drawn: Rows, devices: Sequence[int] | None = None
@@ -184,9 +229,9 @@ class LongTimeline:
         edges: Numbers = np.linspace(*span, columns + 1)
         shares: dict[tuple[int, str], Numbers] = {}
         for row, pieces in rows.items():
-            seconds = busy_between(*pieces, edges)
+            seconds = _busy_between(*pieces, edges)
             if row in drawn:
-                seconds -= busy_between(*drawn[row], edges)
+                seconds -= _busy_between(*drawn[row], edges)
             busy = seconds * columns / (span[1] - span[0] or 1.0) / (devices[row[0]] if devices else 1)
             share = np.rint(np.clip(busy, 0.0, 4.0) * SHARE_UNIT)
             if share.any():
@@ -206,10 +251,57 @@ def _existing(numbers: Sequence[int], count: int) -> list[int]:
     return [number for number in numbers if 0 <= number < count][:ROWS_IN_SIGHT]
 
 
+def _spans(ops: Pieces[Work], by_phase: bool, gap: float) -> tuple[Integers, Integers]:
+    """Returns the positions of the first and the last op of each group: a phase, or a line of the program.
+
+    Args:
+      ops: the ops of one device, in order.
+      by_phase: whether the ops of a phase form a group.
+      gap: maximum time between two ops of a group, in seconds.
+    """
+    drawn = np.flatnonzero(~ops.folded)
+    groups: dict[object, int] = {None: 0}
+    group = ops.of_each(lambda work: groups.setdefault(_group(work, by_phase), len(groups)), np.int64)[drawn]
+    far = ops.start[drawn[1:]] - ops.end[drawn[:-1]] >= gap
+    begins = np.flatnonzero(np.concatenate([[True], far | (group[1:] != group[:-1])])[: len(drawn)])
+    ends = np.append(begins[1:], len(drawn)) - 1
+    is_named = group[begins] > 0
+    return drawn[begins[is_named]], drawn[ends[is_named]]
+
+
+def _group(work: Work, by_phase: bool) -> object:
+    if by_phase:
+        return work.phase if work.phase in UNDERLINED else None
+    return work.site
+
+
 def _rows(schedule: Schedule, colours: Colouring) -> Rows:
     """Returns the start and end times of each device's pieces, by colour."""
     return {
         (lane, token): span
         for lane, name in enumerate(schedule.lanes)
-        for token, span in sorted(spans_of(schedule.ops_on(name), schedule.copies_of(name), colours).items())
+        for token, span in sorted(_times(schedule.ops_on(name), schedule.copies_of(name), colours).items())
     }
+
+
+def _times(ops: Pieces[Work], copies: Pieces[Transfer], colours: Colouring) -> Times:
+    """Returns the start and end times of a lane's ops and copies, by token."""
+    tokens = sorted({colours.of(work) for work in ops.distinct()})
+    number = ops.of_each(lambda work: tokens.index(colours.of(work)), np.int64)
+    pieces = {token: ops.at(number == at) for at, token in enumerate(tokens)}
+    spans = {token: (each.start, np.sort(each.end)) for token, each in (*pieces.items(), (COPIES, copies))}
+    return {token: span for token, span in spans.items() if len(span[0])}
+
+
+def _busy_between(starts: Numbers, ends: Numbers, edges: Numbers) -> Numbers:
+    """Returns the total duration of pieces between adjacent edges; pieces may overlap, and may lie outside."""
+    return np.diff(_time_since(starts, edges) - _time_since(ends, edges))
+
+
+def _time_since(moments: Numbers, edges: Numbers) -> Numbers:
+    """Returns, for each edge, the sum of the times since all earlier moments; none is before the first edge."""
+    origin = edges[0]
+    first, last = moments.searchsorted(edges[[0, -1]])
+    inside = moments[first:last] - origin  # sums from the very beginning would be less exact
+    count = inside.searchsorted(edges - origin)
+    return (first + count) * (edges - origin) - np.concatenate([[0.0], np.cumsum(inside)])[count]

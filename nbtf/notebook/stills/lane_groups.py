@@ -6,11 +6,10 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from nbtf.notebook.stills.device_facts import host_of, short_in_cluster
-from nbtf.notebook.stills.schedule import is_host
-from nbtf.notebook.views.host_time import PYTHON
+from nbtf.notebook.stills.schedule import PYTHON, is_host
 
 MOST_UNGROUPED = 16
-"""Devices up to which a page shows each without a group, as a still picture does."""
+"""Devices up to which a page shows each without a group, and most devices of a still picture."""
 
 MOST_CARDS = 8
 """Cards of a group, as in a row of the device map; a host with more cards has several groups."""

@@ -10,11 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nbtf import runtime
-from nbtf.notebook.stills.lanes import bytes_in_words, shape_of
+from nbtf.notebook.stills.lane_groups import lane_groups
+from nbtf.notebook.stills.op_colours import Colouring, colouring
+from nbtf.notebook.stills.quantities import bytes_in_words
 from nbtf.notebook.stills.reasons import reason_in_words
 from nbtf.notebook.stills.schedule import SHORTEST_OP, SMALLEST_COPY, Pieces, Schedule, Work
-from nbtf.notebook.stills.stacks import Colouring, colouring
-from nbtf.notebook.views.lane_groups import lane_groups
 
 CodeLine = Callable[[runtime.Site], str]
 
@@ -72,11 +72,16 @@ def timeline_data(schedule: Schedule, code_line: CodeLine, colours: Colouring | 
 
 
 def _fact(work: Work, colours: Colouring, sites: dict[runtime.Site, int]) -> tuple[Any, ...]:
-    output, shape = work.output, shape_of(work)
+    output, shape = work.output, _shape_of(work)
     result = f"{shape} {output.dtype}, {bytes_in_words(output.nbytes)}" if output is not None else ""
     reason_text = reason_in_words(work.reason, work.op) if work.reason is not None else ""
     site = sites.setdefault(work.site, len(sites)) if work.site else -1
     return work.op, work.phase, work.layer, colours.of(work), shape, result, reason_text, site
+
+
+def _shape_of(work: Work) -> str:
+    """Returns the shape of an op's first result: `[784, 256]`."""
+    return f"[{', '.join(map(str, work.output.shape))}]" if work.output is not None else ""
 
 
 def packed(form: str, numbers: NDArray[Any]) -> str:

@@ -18,7 +18,7 @@ export class LaneScroll {
     this.open = new Set([0]); // the numbers of the open groups
     this.rows = rowsOf(scene, this.open);
     this.first = 0;
-    this.scrolls = scene.lanes.length > TIMELINE.mostLanes;
+    this.scrolls = scene.lanes.length > TIMELINE.mostUngrouped;
     const onscroll = () => this.show(Math.round(this.node.scrollTop / this.pitch));
     this.node = h("div", { class: "nbtf-time-scroll", role: "group", "aria-label": WORDS.timeline.devices, onscroll }, h("div", null));
     this.node.hidden = !this.scrolls;

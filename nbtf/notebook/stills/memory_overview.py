@@ -10,8 +10,6 @@ from nbtf.notebook.stills.marks import WIDTH, Line, Mark, Path, Picture, Rectang
 from nbtf.notebook.stills.memory_bands import Words, picture_words
 from nbtf.notebook.tables import size
 
-"""The width that a window of 1024 px leaves."""
-
 MOST = 16
 """Maximum number of devices with a row."""
 
@@ -23,18 +21,17 @@ _FREE, _SEVERAL = 0, 2
 """States of chunks."""
 
 
-def memory_overview(state: dict[str, Any], width: float = WIDTH, words: Words | None = None) -> Picture | None:
+def memory_overview(state: dict[str, Any], width: float = WIDTH) -> Picture | None:
     """Returns a picture of the devices' memory; None while none of them has any.
 
     Args:
       state: the state that a memory view receives.
       width: in px; at least 480 are used.
-      words: texts of the section `memoryPicture`; None uses those of the environment's language.
     """
     devices = [device for device in state["devices"] if device["memory"] is not None]
     if not devices:
         return None
-    overview = _Overview(devices[:MOST], max(width, 480.0), words or picture_words())
+    overview = _Overview(devices[:MOST], max(width, 480.0), picture_words())
     return overview.picture(max(len(devices) - MOST, 0))
 
 

@@ -11,7 +11,7 @@ from nbtf.notebook.stills.marks import WIDTH, Picture
 from nbtf.notebook.stills.schedule import Schedule
 from nbtf.notebook.stills.timeline_data import CodeLine, timeline_data
 
-MOST_PIECES = 20_000
+MOST_DRAWN = 20_000
 """Ops and copies up to which a picture is drawn from all of them, and no sums: a tenth of a second."""
 
 
@@ -23,7 +23,7 @@ def timeline(schedule: Schedule, width: float = WIDTH, code_line: CodeLine = str
       width: in px; at least 480 are used.
       code_line: formats a line of the program as text.
     """
-    if len(schedule.ops) + len(schedule.copies) <= MOST_PIECES:
+    if len(schedule.ops) + len(schedule.copies) <= MOST_DRAWN:
         return _picture(timeline_data(schedule, code_line), width)
     return long_still(LongTimeline(schedule, code_line), width)
 

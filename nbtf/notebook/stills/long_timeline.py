@@ -192,7 +192,7 @@ class LongTimeline:
         return [self.schedule.share(self.schedule.ops_on(name)), self.schedule.share(self.schedule.copies_of(name))]
 
     def _spans_in(self, window: Span, lanes: Sequence[int]) -> list[list[Any]]:
-        """Returns the longest groups of ops that belong together: lane, start, end, start of the next, phase and line."""
+        """Returns the longest groups of ops: lane, start, end, start of the next group, phase and line."""
         spans: list[tuple[float, list[Any]]] = []
         for lane in lanes:
             ops, firsts, lasts = self._spans_of(lane)

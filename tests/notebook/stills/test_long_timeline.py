@@ -12,7 +12,7 @@ import pytest
 
 from nbtf.notebook.stills import long_timeline
 from nbtf.notebook.stills.long_timeline import LongTimeline
-from nbtf.notebook.stills.marks import Boxes, Mark, Picture, Rectangle, Text, texts_of
+from nbtf.notebook.stills.marks import Boxes, Picture, Rectangle, Text, texts_of
 from nbtf.notebook.stills.schedule import Exchange, Pieces, Schedule, Transfer, Work
 from nbtf.notebook.stills.timeline import long_still, timeline
 from nbtf.notebook.views.timeline_search import MatchRequest, found_in
@@ -259,8 +259,7 @@ def test_a_long_recording_has_the_picture_of_all_its_pieces(cards: int, pieces: 
     assert expected.title == picture.title
     ground = sum(areas(expected).values())
     assert areas(picture) == pytest.approx(areas(expected), abs=0.01 * ground)
-    lines = [[(mark.x, mark.y, mark.fill) for mark in each.marks if is_line(mark)] for each in (expected, picture)]
-    assert lines[0] == lines[1]
+    assert underlines(expected) == underlines(picture)
 
 
 def foot_and_labels(picture: Picture) -> list[Text]:
@@ -270,6 +269,6 @@ def foot_and_labels(picture: Picture) -> list[Text]:
     ]
 
 
-def is_line(mark: Mark) -> bool:
-    """Whether a mark is the line below a group of ops."""
-    return isinstance(mark, Rectangle) and mark.height == 3
+def underlines(picture: Picture) -> list[Rectangle]:
+    """The lines below groups of ops."""
+    return [mark for mark in picture.marks if isinstance(mark, Rectangle) and mark.height == 3]

@@ -410,7 +410,7 @@ def stacked(works: Iterable[tuple[float, float, str]], width: float, y: float, h
         f"((busy) => ({json.dumps(pieces)}.forEach((piece) => busy.add(...piece)), busy.boxes()))"
         f"(stack({scale}, {y}, {height}, 1, {json.dumps(TOKENS)}))",
     )
-    return [Rectangle(*sides, each["fill"]) for each in boxes for sides in each["sides"]]
+    return [Rectangle(x, y, width, height, each["fill"]) for each in boxes for x, y, width, height in each["sides"]]
 
 
 def test_overlapping_pieces_of_several_colours_stay_in_their_lane() -> None:

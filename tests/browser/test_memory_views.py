@@ -96,6 +96,32 @@ def test_wheel_zooms_about_the_pointer(shown: Callable[..., Any], kind: str, vie
     assert abs(step - step_of(page, plane)) <= 1
 
 
+PIXELS = """plane => [plane.querySelector("svg").innerHTML, ...[...plane.querySelectorAll("canvas:not([hidden])")].map(
+  (canvas) => canvas.toDataURL())]"""
+
+
+@pytest.mark.parametrize("view", VIEWS)
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_whole_looks_the_same_after_a_zoom(shown: Callable[..., Any], kind: str, view: str) -> None:
+    page, plane = shown(kind, view)
+    pictures: dict[str, Any] = {}
+    for scheme in ("light", "dark", "light"):
+        page.emulate_media(color_scheme=scheme)
+        next_frame(page)
+        whole = plane.evaluate(PIXELS)
+        assert pictures.setdefault(scheme, whole) == whole
+
+        plane.press("+")
+        next_frame(page)
+        assert plane.evaluate(PIXELS) != whole
+        plane.press("0")
+        next_frame(page)
+        assert plane.evaluate(PIXELS) == whole
+    if kind == "snapshot" and view == "Memory":
+        assert len(pictures["light"]) > 1
+        assert pictures["light"][1:] != pictures["dark"][1:]
+
+
 @pytest.mark.parametrize("view", VIEWS)
 @pytest.mark.parametrize("kind", KINDS)
 def test_dragging_selects_steps_and_shows_their_sums(shown: Callable[..., Any], kind: str, view: str) -> None:

@@ -6,6 +6,7 @@ import { rasterPixels } from "./plane_raster.js";
 
 const PAINTS = [...FILLS.fillNames, "paper", "line"];
 const MOST_SCALE = 2;
+const PAINTED = new WeakMap(); // raster -> {scale, theme, image}: a picture that is shown again is not painted again
 
 export class PlaneCanvas {
   constructor(svg) {
@@ -18,12 +19,23 @@ export class PlaneCanvas {
     attr(this.node, "hidden", raster ? null : "");
     if (!raster) return;
     const scale = Math.min(window.devicePixelRatio || 1, MOST_SCALE);
-    const { width, height, pixels } = rasterPixels(raster, this.colours(), scale);
+    const image = this.painted(raster, scale);
     const { node } = this;
+    const { width, height } = image;
     if (node.width !== width || node.height !== height) Object.assign(node, { width, height });
     const place = { left: raster.x, top: raster.y, width: raster.width, height: raster.height };
     for (const [name, px] of Object.entries(place)) node.style[name] = `${px}px`;
-    node.getContext("2d").putImageData(new ImageData(pixels, width, height), 0, 0);
+    node.getContext("2d").putImageData(image, 0, 0);
+  }
+
+  painted(raster, scale) {
+    const theme = themeName();
+    const kept = PAINTED.get(raster);
+    if (kept?.scale === scale && kept.theme === theme) return kept.image;
+    const { width, height, pixels } = rasterPixels(raster, this.colours(), scale);
+    const image = new ImageData(pixels, width, height);
+    PAINTED.set(raster, { scale, theme, image });
+    return image;
   }
 
   // Red, green and blue of the tokens in the current theme.

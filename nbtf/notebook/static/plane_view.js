@@ -280,8 +280,10 @@ class PlaneView {
     const view = this.zoom ? this.state.view : null;
     const key = JSON.stringify([width, view, history.grouping, themeName()]);
     if (this.layout?.key === key && this.layout.history === history) return;
-    this.layout = { ...this.drawn.layout(history, width, view), key };
-    const ground = this.drawn.ground(this.layout);
+    const isKept = !view && this.unzoomed?.layout.key === key && this.unzoomed.layout.history === history;
+    const { layout, ground } = isKept ? this.unzoomed : this.laidOut(history, width, view, key);
+    if (!view) this.unzoomed = { layout, ground }; // readers often return to the whole, which takes longest to draw
+    this.layout = layout;
     this.ground.toggleAttribute("hidden", ground === NOTHING);
     drawPicture(this.ground, ground);
     this.canvas.draw(ground.raster);
@@ -289,6 +291,11 @@ class PlaneView {
     const overview = `${history.name} ${width} ${history.grouping}`;
     if (!this.whole.hidden && this.overviewOf !== overview) drawPicture(this.overview, overviewPicture(history, width));
     this.overviewOf = overview;
+  }
+
+  laidOut(history, width, view, key) {
+    const layout = { ...this.drawn.layout(history, width, view), key };
+    return { layout, ground: this.drawn.ground(layout) };
   }
 
   // The ways to group the pieces of a device.

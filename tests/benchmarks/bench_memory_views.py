@@ -111,7 +111,7 @@ def recording(pieces: int) -> tf.runtime.Recording:
     tf.runtime.restart()
     tf.runtime.simulate_gpus(1, memory="2GiB")
     held: list[Any] = []
-    with tf.runtime.recording(capacity=8 * pieces) as record, tf.device("GPU:0"):
+    with tf.runtime.recording(capacity=9 * pieces) as record, tf.device("GPU:0"):
         for _ in range(pieces):
             held.append(tf.zeros([draw.randrange(64, 1 << 14)]))
             if len(held) > 3000:

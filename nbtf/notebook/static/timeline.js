@@ -222,16 +222,16 @@ function laneLabels({ scene, words, scrolled }, lane, window) {
     const said = [fill(words[lane.program ? "calls" : "ops"], { percent }), clockOf(scene, lane, words)];
     return [name(shortInCluster(lane.name)), ...(scrolled ? [said.join(", ")] : said).map(soft)];
   }
-  const [opPercent, copyPercent] = sharesOf(scene, lane, window);
+  const [opPercent, copyPercent] = percentagesOf(scene, lane, window);
   const ops = fill(words.ops, { percent: opPercent });
   const copies = fill(words.copies, { percent: copyPercent });
   return [name(shortInCluster(lane.name)), ...(scrolled ? [`${ops}, ${copies}`] : [ops, copies]).map(soft)];
 }
 
 // The percentages of a window that a lane's ops and copies take.
-function sharesOf(scene, lane, window) {
+function percentagesOf(scene, lane, window) {
   const isWhole = window.from <= 0 && window.to >= scene.seconds;
-  const exact = isWhole && scene.shares?.[lane.number]; // sums of a long recording do not tell whether copies overlap
+  const exact = isWhole && scene.percentages?.[lane.number]; // sums of a long recording do not tell whether copies overlap
   return exact || [opShare(scene, lane, window), copyShare(scene, lane.copies, window)];
 }
 

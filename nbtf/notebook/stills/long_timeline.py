@@ -107,7 +107,7 @@ class LongTimeline:
             for token, pieces in self._merged(self._groups[number].lanes).items()
         }
         sizes = [len(group.lanes) for group in self._groups]
-        spans = list(self._spans(window, len(rows) + len(group_rows)))
+        parts = list(self._parts(window, len(rows) + len(group_rows)))
         data = timeline_data(chosen, self._code_line, self._colours)
         exchanges = [each for each in self.schedule.exchanges if each.start <= window[1] and each.end >= window[0]]
         return data | {
@@ -122,10 +122,10 @@ class LongTimeline:
                 "lanes": in_sight,
                 "groups": shown_groups,
             },
-            "sums": [self._sums(span, columns, rows, drawn) for span, columns in spans],
+            "sums": [self._sums(span, columns, rows, drawn) for span, columns in parts],
             "spans": self._spans_in(window, in_sight),
-            "shares": {number: self._shares(number) for number in in_sight if window == (0.0, duration)},
-            "groupSums": [self._sums(span, columns, group_rows, {}, sizes) for span, columns in spans],
+            "percentages": {number: self._percentages(number) for number in in_sight if window == (0.0, duration)},
+            "groupSums": [self._sums(span, columns, group_rows, {}, sizes) for span, columns in parts],
             "mean": self._mean,
         }
 
@@ -161,7 +161,7 @@ class LongTimeline:
             for token, each in pieces.items()
         }
 
-    def _spans(self, window: Span, rows: int) -> Iterator[tuple[Span, int]]:
+    def _parts(self, window: Span, rows: int) -> Iterator[tuple[Span, int]]:
         """Yields the part before a window, the window and the part after it, each with its number of columns."""
         duration = self.schedule.seconds
         column_limit = max(2, min(MOST_COLUMNS, MOST_SHARES // max(1, 2 * rows)))
@@ -181,12 +181,14 @@ class LongTimeline:
             longest, longest_op = np.argpartition(-lengths, MOST_PIECES)[:MOST_PIECES], self.schedule.longest
             shortest = min(SHORTEST_ROW * (window[1] - window[0]), longest_op.seconds if longest_op else 0.0)
             numbers = np.sort(inside[longest[lengths[longest] >= shortest]])
-        if window == (0.0, self.schedule.seconds) and self.schedule.longest_at is not None:
-            numbers = np.union1d(numbers, [self.schedule.longest_at])  # it is described, on whatever device it ran
-        ops = len(self.schedule.ops)
-        return numbers, int((inside < ops).sum() - (numbers < ops).sum())
+        ops, longest_at = len(self.schedule.ops), self.schedule.longest_at
+        summed = int((inside < ops).sum() - (numbers < ops).sum())
+        if window == (0.0, self.schedule.seconds) and longest_at is not None and longest_at not in numbers:
+            summed -= int(is_in_sight[longest_at])
+            numbers = np.union1d(numbers, [longest_at])  # it is described, on whatever device it ran
+        return numbers, summed
 
-    def _shares(self, lane: int) -> list[int]:
+    def _percentages(self, lane: int) -> list[int]:
         """Returns the percentages of the recording that a device's ops and copies take."""
         name = self.schedule.lanes[lane]
         return [self.schedule.share(self.schedule.ops_on(name)), self.schedule.share(self.schedule.copies_of(name))]

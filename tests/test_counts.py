@@ -9,7 +9,7 @@ import nbtf
 
 PACKAGE = Path(nbtf.__file__).parent
 OWN_PLURAL = re.compile(r"""(['"])(\w*)\1 if [^"'\n]*== 1 else (['"])(?:\2e?s|\w+ies)\3""")
-OTHERWISE = {"data/selections.py": "a sentence of TensorFlow's", "notebook/stills/timeline.py": "names of two texts"}
+OTHERWISE = {"data/selections.py": "a sentence of TensorFlow's"}
 """Files in which that is no plural of ours."""
 
 

@@ -98,13 +98,14 @@ long_set() {
 # ---- the nightly tests that need PyTorch or JAX
 frameworks_set() {
   frameworks_environment
+  export PYTHONPATH="$PWD" # kernels run in another folder
   python -m pytest -q -n auto -p no:cacheprovider -m nightly tests/frameworks tests/course/test_exercises.py
 }
 
 # ---- the tests of PyTorch with the oldest release that nbtf supports; PyPI's build has CUDA, and needs 8 GB of disk
 oldest_torch_set() {
   torch_environment oldest_torch torch==2.10.0 "setuptools<81" # PyTorch's samples of its ops need setuptools
-  export NBTF_TESTS_NEED=torch
+  export NBTF_TESTS_NEED=torch PYTHONPATH="$PWD"
   python -m pytest -q -n 2 -p no:cacheprovider tests/frameworks --ignore=tests/frameworks/tensorflow --ignore=tests/frameworks/keras
 }
 

@@ -47,3 +47,10 @@ def test_many_parts_at_the_top_end_in_one_row_for_the_smaller_ones() -> None:
 
     assert 100 == shares["parta"]
     assert sum(range(89, 94)) == shares[OTHERS]
+
+
+def test_a_list_of_modules_is_named_however_many_parts_are_beside_it() -> None:
+    parts = {f"part{letter}": 1 for letter in "abcdefghijkl"}
+    layers = {f"layers.{number}": 10 + number for number in range(24)}
+
+    assert sum(layers.values()) == module_shares(parts | layers)["layers.0…23"]

@@ -55,7 +55,7 @@ def module_shares(sizes: Mapping[str, int]) -> dict[str, int]:
         is_split = False
         for row in sorted(rows, key=lambda row: -row.nbytes):
             children = row.split() if any(row.below) else [row]
-            if children != [row] and len(rows) - 1 + len(children) <= MOST:
+            if children != [row] and (len(children) == 1 or len(rows) - 1 + len(children) <= MOST):
                 rows = [*[each for each in rows if each is not row], *children]
                 is_split = True
                 break

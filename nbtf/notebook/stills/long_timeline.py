@@ -107,7 +107,7 @@ class LongTimeline:
             for token, pieces in self._merged(self._groups[number].lanes).items()
         }
         sizes = [len(group.lanes) for group in self._groups]
-        parts = list(self._parts(window, len(rows) + len(group_rows)))
+        windows = list(self._windows(window, len(rows) + len(group_rows)))
         data = timeline_data(chosen, self._code_line, self._colours)
         exchanges = [each for each in self.schedule.exchanges if each.start <= window[1] and each.end >= window[0]]
         return data | {
@@ -122,10 +122,10 @@ class LongTimeline:
                 "lanes": in_sight,
                 "groups": shown_groups,
             },
-            "sums": [self._sums(span, columns, rows, drawn) for span, columns in parts],
+            "sums": [self._sums(span, columns, rows, drawn) for span, columns in windows],
             "spans": self._spans_in(window, in_sight),
             "percentages": {number: self._percentages(number) for number in in_sight if window == (0.0, duration)},
-            "groupSums": [self._sums(span, columns, group_rows, {}, sizes) for span, columns in parts],
+            "groupSums": [self._sums(span, columns, group_rows, {}, sizes) for span, columns in windows],
             "mean": self._mean,
         }
 
@@ -161,7 +161,7 @@ class LongTimeline:
             for token, each in pieces.items()
         }
 
-    def _parts(self, window: Span, rows: int) -> Iterator[tuple[Span, int]]:
+    def _windows(self, window: Span, rows: int) -> Iterator[tuple[Span, int]]:
         """Yields the part before a window, the window and the part after it, each with its number of columns."""
         duration = self.schedule.seconds
         column_limit = max(2, min(MOST_COLUMNS, MOST_SHARES // max(1, 2 * rows)))

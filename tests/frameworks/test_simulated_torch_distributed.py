@@ -41,7 +41,7 @@ def without_gloo(printed: str) -> str:
     return "".join([line for line in printed.splitlines(keepends=True) if not line.startswith("[Gloo]")])
 
 
-@pytest.mark.filterwarnings("ignore:`torch.jit.script` is deprecated:DeprecationWarning")  # FSDP's import uses it
+@pytest.mark.filterwarnings("ignore:`torch.jit:DeprecationWarning")  # FSDP's import uses it
 @pytest.mark.parametrize("cases", [SHORT, pytest.param([], marks=pytest.mark.nightly)], ids=["short", "all"])
 def test_parallel_training_has_the_losses_of_one_process(environment: Path, cases: list[str]) -> None:
     printed = torchrun(environment, PROGRAMS / "training.py", *cases)

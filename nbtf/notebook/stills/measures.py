@@ -1,8 +1,8 @@
 """The sizes, limits, fills and columns of pictures that Python and pages share, as a JavaScript module.
 
-Each is defined and documented once, in the Python module that draws the still or sends the data. Pages import it from
-`measures.js`, which has no file: `HOSTS.firstLane` is the constant `_FIRST_LANE` of the module listed for `HOSTS`.
-A size that only pages need is defined in `static/`.
+Each is defined and documented once, in the Python module that needs it. The program of the pages imports it from
+`measures.js`, which has no file: `FACTS.smallestCopy` is the constant `SMALLEST_COPY` of the module listed for `FACTS`.
+A size that only that program needs is defined in `static/`.
 """
 
 from __future__ import annotations
@@ -45,8 +45,8 @@ def module() -> str:
 def _in_page(name: str) -> str:
     """Returns a name as JavaScript writes it.
 
-    >>> _in_page("_FIRST_LANE")
-    'firstLane'
+    >>> _in_page("SMALLEST_COPY")
+    'smallestCopy'
     """
     first, *words = name.strip("_").lower().split("_")
     return first + "".join(map(str.capitalize, words))
